@@ -1,0 +1,56 @@
+# How the parts of Tenon are built: the options of our own targets, a layer (a folder of src/), and a link unit.
+include(GNUInstallDirs)
+find_package(Threads REQUIRED)
+
+# Used by our own targets only, so that a consumer never inherits them.
+add_library(tenon_options INTERFACE)
+target_compile_features(tenon_options INTERFACE cxx_std_20)
+if(TENON_DEVELOPER)
+  target_compile_options(tenon_options INTERFACE
+    -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align
+    -Wold-style-cast -Wunused -Werror
+    # g++ 12 sees overlapping copies in std::string::insert that are not there, and takes a constructor's parameter for a
+    # shadow of the member it sets.
+    $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local$<SEMICOLON>-Wno-restrict>
+    $<$<CXX_COMPILER_ID:Clang>:-Wshadow>)
+endif()
+if(TENON_ASSERTIONS)
+  target_compile_definitions(tenon_options INTERFACE TENON_ASSERTIONS _GLIBCXX_ASSERTIONS)
+endif()
+if(TENON_SANITIZERS)
+  target_compile_options(tenon_options INTERFACE -fsanitize=${TENON_SANITIZERS} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(tenon_options INTERFACE -fsanitize=${TENON_SANITIZERS})
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE AND TENON_DEVELOPER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+# tenon_layer(name sources...): one folder of src/, compiled once.
+function(tenon_layer name)
+  add_library(tenon_${name} OBJECT ${ARGN})
+  target_link_libraries(tenon_${name} PRIVATE tenon_options)
+  # Exported functions may call each other directly, as in a static library.
+  target_compile_options(tenon_${name} PRIVATE -fno-semantic-interposition)
+  target_include_directories(tenon_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  set_target_properties(tenon_${name} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+endfunction()
+
+# tenon_link_unit(target EXPORT_AS name FROM layers... [LINK units...]): a library that programs link.
+function(tenon_link_unit target)
+  cmake_parse_arguments(unit "" "EXPORT_AS" "FROM;LINK" ${ARGN})
+  add_library(${target})
+  add_library(tenon::${unit_EXPORT_AS} ALIAS ${target})
+  foreach(layer IN LISTS unit_FROM)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:tenon_${layer}>)
+  endforeach()
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${target} PUBLIC Threads::Threads ${unit_LINK} PRIVATE $<BUILD_INTERFACE:tenon_options>)
+  set_target_properties(${target} PROPERTIES
+    LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+    EXPORT_NAME ${unit_EXPORT_AS})
+endfunction()

@@ -1,0 +1,118 @@
+// The exceptions Tenon throws. Catch by type, act on the fields, print what().
+//
+// A message is one sentence with the numbers in it, then what to do. Where PyTorch's wording is
+// well known it is used, because that is what people search for. An operation that throws has
+// changed nothing unless its own header says otherwise.
+#pragma once
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+
+#include "tenon/api.h"
+
+namespace tenon {
+
+class TENON_API Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+  ~Error() override;
+};
+
+// Sizes that do not fit together, or cannot exist (negative, overflowing).
+class TENON_API ShapeError : public Error {
+ public:
+  using Error::Error;
+  ~ShapeError() override;
+};
+
+// A dtype that cannot do what was asked, or not the dtype the caller said it was.
+class TENON_API DTypeError : public Error {
+ public:
+  using Error::Error;
+  ~DTypeError() override;
+};
+
+// A device that does not exist, has no such kernel, or is not the one the other operands are on.
+class TENON_API DeviceError : public Error {
+ public:
+  using Error::Error;
+  ~DeviceError() override;
+};
+
+// A dimension or an element position outside its range.
+class TENON_API IndexError : public Error {
+ public:
+  using Error::Error;
+  ~IndexError() override;
+};
+
+// An argument whose type is right and whose value is not.
+class TENON_API ValueError : public Error {
+ public:
+  using Error::Error;
+  ~ValueError() override;
+};
+
+// A dynamically typed value (a tenon::Value, the result of a user-defined tensor) of the wrong
+// type.
+class TENON_API TypeError : public Error {
+ public:
+  using Error::Error;
+  ~TypeError() override;
+};
+
+// Nobody implements this operator for these tensors.
+class TENON_API NotImplementedError : public Error {
+ public:
+  using Error::Error;
+  ~NotImplementedError() override;
+};
+
+// Something the recorded history of a tensor does not allow, such as writing into a leaf.
+class TENON_API AutogradError : public Error {
+ public:
+  using Error::Error;
+  ~AutogradError() override;
+};
+
+// Two tensors that cannot be swapped, or a graph that was recorded before a swap.
+class TENON_API SwapError : public Error {
+ public:
+  using Error::Error;
+  ~SwapError() override;
+};
+
+// The memory asked for is not to be had.
+class TENON_API OutOfMemoryError : public Error {
+ public:
+  OutOfMemoryError(const std::string& what, std::size_t bytes);
+  ~OutOfMemoryError() override;
+  std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  std::size_t bytes_;
+};
+
+// The operating system refused: the file, and the errno it gave.
+class TENON_API IoError : public Error {
+ public:
+  IoError(const std::string& action, std::string file, int error_number);
+  ~IoError() override;
+  const std::string& file() const noexcept { return file_; }
+  int error_number() const noexcept { return error_number_; }
+
+ private:
+  std::string file_;
+  int error_number_;
+};
+
+// A broken promise inside Tenon. Never reachable from what a caller passes or a file holds: please
+// report it.
+class TENON_API InternalError : public Error {
+ public:
+  using Error::Error;
+  ~InternalError() override;
+};
+
+}  // namespace tenon

@@ -1,0 +1,139 @@
+// Dims: a short list of whole numbers (sizes, strides, dimension lists). Shape: the same, printed
+// as PyTorch's torch.Size.
+//
+// Up to five numbers are stored inside the object; longer lists are allocated. Both are plain
+// values.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tenon/api.h"
+
+namespace tenon {
+
+class TENON_API Dims {
+ public:
+  using value_type = std::int64_t;
+  static constexpr std::size_t kInline = 5;
+
+  Dims() noexcept : inline_{} {}
+  // A list of n equal numbers. A named function, because Dims(3) is the list [3].
+  static Dims filled(std::size_t n, std::int64_t value);
+  Dims(std::initializer_list<std::int64_t> values)
+      : Dims(std::span(values.begin(), values.size())) {}
+  Dims(std::span<const std::int64_t> values) : inline_{} {
+    assign(values);
+  }  // NOLINT(google-explicit-constructor)
+  Dims(const std::vector<std::int64_t>& values)  // NOLINT(google-explicit-constructor)
+      : Dims(std::span(values)) {}
+  // A single number stands for a list of one, as PyTorch takes an int for a tuple.
+  template <std::integral I>
+  Dims(I value)
+      : size_(1),
+        inline_{static_cast<std::int64_t>(value)} {}  // NOLINT(google-explicit-constructor)
+  Dims(const Dims& other) : inline_{} {
+    if (other.size_ <= kInline) {
+      copy_inline(other);
+    } else {
+      assign(other);
+    }
+  }
+  Dims(Dims&& other) noexcept : inline_{} { take(other); }
+  Dims& operator=(const Dims& other) {
+    if (this == &other) return *this;
+    if (size_ <= kInline && other.size_ <= kInline) {
+      copy_inline(other);
+    } else {
+      assign(other);
+    }
+    return *this;
+  }
+  Dims& operator=(Dims&& other) noexcept {
+    if (this != &other) {
+      if (size_ > kInline) delete[] heap_;
+      take(other);
+    }
+    return *this;
+  }
+  ~Dims() {
+    if (size_ > kInline) delete[] heap_;
+  }
+
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  std::int64_t* data() noexcept { return size_ > kInline ? heap_ : inline_.data(); }
+  const std::int64_t* data() const noexcept { return size_ > kInline ? heap_ : inline_.data(); }
+  std::int64_t* begin() noexcept { return data(); }
+  std::int64_t* end() noexcept { return data() + size_; }
+  const std::int64_t* begin() const noexcept { return data(); }
+  const std::int64_t* end() const noexcept { return data() + size_; }
+  std::int64_t& operator[](std::size_t i) noexcept { return data()[i]; }
+  const std::int64_t& operator[](std::size_t i) const noexcept { return data()[i]; }
+  std::int64_t& back() noexcept { return data()[size_ - 1]; }
+  const std::int64_t& back() const noexcept { return data()[size_ - 1]; }
+
+  void push_back(std::int64_t value) { insert(size_, value); }
+  void insert(std::size_t at, std::int64_t value);
+  void erase(std::size_t at) noexcept;
+
+  friend bool operator==(const Dims& a, const Dims& b) noexcept {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+
+  // "(2, 3)", "(2,)", "()": a Python tuple.
+  std::string repr() const;
+
+ private:
+  void assign(std::span<const std::int64_t> values);
+  // All of the array, whatever part is used: a copy of fixed size is a few instructions.
+  void copy_inline(const Dims& other) noexcept {
+    size_ = other.size_;
+    inline_ = other.inline_;
+  }
+  void take(Dims& other) noexcept {
+    if (other.size_ > kInline) {
+      size_ = other.size_;
+      heap_ = other.heap_;
+    } else {
+      copy_inline(other);
+    }
+    other.size_ = 0;
+  }
+
+  std::size_t size_ = 0;
+  union {
+    std::array<std::int64_t, kInline> inline_;
+    std::int64_t* heap_;
+  };
+};
+
+class TENON_API Shape : public Dims {
+ public:
+  using Dims::Dims;
+  Shape() noexcept = default;
+  Shape(const Dims& dims) : Dims(dims) {}                 // NOLINT(google-explicit-constructor)
+  Shape(Dims&& dims) noexcept : Dims(std::move(dims)) {}  // NOLINT(google-explicit-constructor)
+
+  // The number of elements; 1 for an empty shape. Defined for shapes that a tensor has, whose
+  // product fits.
+  std::int64_t numel() const noexcept {
+    std::int64_t n = 1;
+    for (const std::int64_t size : *this) n *= size;
+    return n;
+  }
+  // "torch.Size([2, 3])"
+  std::string repr() const;
+};
+
+TENON_API std::ostream& operator<<(std::ostream& out, const Dims& dims);
+TENON_API std::ostream& operator<<(std::ostream& out, const Shape& shape);
+
+}  // namespace tenon

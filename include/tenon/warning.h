@@ -1,0 +1,20 @@
+// Warnings: things that work and are probably not what was meant. The library never prints; it
+// hands the sentence to one handler. There is none until a program sets one:
+//
+//   tenon::set_warning_handler([](const std::string& text) { std::cerr << text << '\n'; });
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "tenon/api.h"
+
+namespace tenon {
+
+using WarningHandler = std::function<void(const std::string& message)>;
+
+// Returns the handler there was; an empty one silences. May be called on any thread. The handler is
+// called on the thread that warns, one call at a time, and must not itself do anything that warns.
+TENON_API WarningHandler set_warning_handler(WarningHandler handler);
+
+}  // namespace tenon

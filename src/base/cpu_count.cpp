@@ -1,0 +1,67 @@
+#include "base/cpu_count.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <string>
+#include <thread>
+
+namespace tenon {
+
+namespace {
+
+int cpus_in_affinity_mask() {
+  // The kernel refuses a mask smaller than its own, so grow until it fits.
+  for (int cpus = 1024; cpus <= 1 << 20; cpus *= 2) {
+    cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(cpus));
+    if (set == nullptr) break;
+    const std::size_t size = CPU_ALLOC_SIZE(static_cast<std::size_t>(cpus));
+    const int count = ::sched_getaffinity(0, size, set) == 0 ? CPU_COUNT_S(size, set) : 0;
+    CPU_FREE(set);
+    if (count > 0) return count;
+  }
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+std::string first_line(const std::string& path) {
+  std::string line;
+  std::ifstream file(path);
+  std::getline(file, line);
+  return line;
+}
+
+// The process's place in the one hierarchy of version 2: the line "0::/path".
+std::string control_group() {
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("0::")) return line.substr(3);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<int> cpus_of_quota(std::string_view cpu_max) {
+  long quota = 0, period = 0;
+  const char* end = cpu_max.data() + cpu_max.size();
+  const auto first = std::from_chars(cpu_max.data(), end, quota);
+  if (first.ec != std::errc() || first.ptr == end || *first.ptr != ' ') return std::nullopt;
+  const auto second = std::from_chars(first.ptr + 1, end, period);
+  if (second.ec != std::errc() || quota <= 0 || period <= 0) return std::nullopt;
+  const long cpus = quota / period + (quota % period != 0 ? 1 : 0);
+  return static_cast<int>(std::min(cpus, 1L << 20));
+}
+
+int usable_cpus() {
+  int cpus = cpus_in_affinity_mask();
+  for (std::string group = control_group(); !group.empty(); group.resize(group.find_last_of('/'))) {
+    if (const auto quota = cpus_of_quota(first_line("/sys/fs/cgroup" + group + "/cpu.max"))) {
+      cpus = std::min(cpus, *quota);
+    }
+  }
+  return std::max(cpus, 1);
+}
+
+}  // namespace tenon

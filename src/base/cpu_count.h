@@ -1,0 +1,17 @@
+// How many CPUs this process may use.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace tenon {
+
+// The affinity mask, cut down to the quota of the process's control group (version 2) and its
+// parents. At least 1.
+int usable_cpus();
+
+// Whole CPUs that the text of a cpu.max file allows ("max 100000", "150000 100000"), rounded up;
+// nothing if it does not limit.
+std::optional<int> cpus_of_quota(std::string_view cpu_max);
+
+}  // namespace tenon

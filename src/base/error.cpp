@@ -1,0 +1,33 @@
+#include "tenon/error.h"
+
+#include <system_error>
+#include <utility>
+
+#include "base/text.h"
+
+namespace tenon {
+
+// Out of line, so that one library owns the type information that catch clauses compare.
+Error::~Error() = default;
+ShapeError::~ShapeError() = default;
+DTypeError::~DTypeError() = default;
+DeviceError::~DeviceError() = default;
+IndexError::~IndexError() = default;
+ValueError::~ValueError() = default;
+TypeError::~TypeError() = default;
+NotImplementedError::~NotImplementedError() = default;
+AutogradError::~AutogradError() = default;
+SwapError::~SwapError() = default;
+OutOfMemoryError::~OutOfMemoryError() = default;
+IoError::~IoError() = default;
+InternalError::~InternalError() = default;
+
+OutOfMemoryError::OutOfMemoryError(const std::string& what, std::size_t bytes)
+    : Error(what), bytes_(bytes) {}
+
+IoError::IoError(const std::string& action, std::string file, int error_number)
+    : Error(concat(file, ": ", action, ": ", std::generic_category().message(error_number))),
+      file_(std::move(file)),
+      error_number_(error_number) {}
+
+}  // namespace tenon

@@ -1,0 +1,39 @@
+// Everything that is per thread, in one struct behind one function, so that a pool thread can take
+// over the state of the thread it works for. Scopes change it; nothing else does.
+#pragma once
+
+#include <optional>
+
+#include "tenon/api.h"
+#include "tenon/device.h"
+#include "tenon/dtype.h"
+
+namespace tenon {
+
+struct ThreadState {
+  std::optional<Device> default_device;  // set_default_device
+  std::optional<Device> scope_device;    // the innermost DeviceScope
+  std::optional<DType> scope_dtype;      // the innermost DTypeScope
+  bool grad_enabled = true;              // off inside NoGradScope
+  bool overrides_enabled = true;         // off inside DisableOverridesScope
+};
+
+TENON_API ThreadState& thread_state() noexcept;
+
+// Sets one field of the state for the life of a scope, whatever the way out.
+template <class T>
+class StateOverride {
+ public:
+  StateOverride(T ThreadState::* field, T value) : field_(field), saved_(thread_state().*field) {
+    thread_state().*field = value;
+  }
+  ~StateOverride() { thread_state().*field_ = saved_; }
+  StateOverride(const StateOverride&) = delete;
+  StateOverride& operator=(const StateOverride&) = delete;
+
+ private:
+  T ThreadState::* field_;
+  T saved_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,15 @@
+// Saying a warning (tenon/warning.h).
+#pragma once
+
+#include <atomic>
+#include <string>
+
+namespace tenon {
+
+void warn(const std::string& message);
+
+// Says it the first time only, for as long as `said` lives. A warning nobody listens to does not
+// count as said.
+void warn_once(std::atomic<bool>& said, const std::string& message);
+
+}  // namespace tenon

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Checks that includes follow the layers of docs/architecture.md.
+
+A file of src/ includes its own folder and those below it; a public header includes public headers only,
+and those of its own layer or below. Prints every include that does not, and exits 1 if there is one.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# What each layer may include besides itself.
+BELOW = {
+    "base": [],
+    "kernels": ["base"],
+    "core": ["base", "kernels"],
+    "dispatch": ["base", "kernels", "core"],
+    "ops": ["base", "kernels", "core", "dispatch"],
+    "nn": ["base", "kernels", "core", "dispatch", "ops"],
+}
+
+# The layer that implements each public header. Every header must be named here.
+HEADER_LAYER = {
+    "base": "api default_dtype device dtype error float8 half ref scalar shape threads version warning",
+    "core": "autograd body device_backend layout printing storage tensor value",
+    "dispatch": "custom_op op_call op_info wrapper detail/dispatcher detail/op_arguments",
+    "ops": "factories indexing ops",
+    "nn": "nn/parameter tenon",
+}
+LAYER_OF = {f"tenon/{name}.h": layer for layer, names in HEADER_LAYER.items() for name in names.split()}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+
+
+def problems():
+    for path in sorted(ROOT.glob("include/**/*.h")) + sorted(ROOT.glob("src/**/*.[hc]*")):
+        if path.suffix not in (".h", ".cpp", ".cu"):
+            continue
+        public = path.is_relative_to(ROOT / "include")
+        name = str(path.relative_to(ROOT / ("include" if public else "src")))
+        layer = LAYER_OF.get(name) if public else name.split("/")[0]
+        if layer is None:
+            yield f"{name}: not in the table of public headers"
+            continue
+        for included in INCLUDE.findall(path.read_text()):
+            target = LAYER_OF.get(included, included.split("/")[0])
+            if public and not included.startswith("tenon/"):
+                yield f"{name} is public and includes {included}, which is not"
+            elif target != layer and target not in BELOW[layer]:
+                yield f"{name} ({layer}) includes {included} ({target})"
+
+
+def main():
+    found = list(problems())
+    for line in found:
+        print(f"check_layers: {line}", file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
