@@ -1,0 +1,151 @@
+#include "kernels/cast.h"
+
+#include <algorithm>
+#include <complex>
+#include <cstring>
+#include <type_traits>
+
+#include "base/convert.h"
+#include "base/text.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+namespace {
+
+// The wide type that every value of T can become without loss.
+template <class T>
+struct WideOf {
+  using Type = std::conditional_t<std::same_as<T, std::uint64_t>, std::uint64_t, std::int64_t>;
+};
+template <class T>
+  requires(std::same_as<T, float> || is_small_float<T>)
+struct WideOf<T> {
+  using Type = float;
+};
+template <>
+struct WideOf<double> {
+  using Type = double;
+};
+template <>
+struct WideOf<std::complex<double>> {
+  using Type = std::complex<double>;
+};
+template <class T>
+  requires(std::same_as<T, std::complex<float>> || std::same_as<T, ComplexHalf>)
+struct WideOf<T> {
+  using Type = std::complex<float>;
+};
+
+// Elements may lie at any byte: a slice of a file need not be aligned to its dtype.
+template <class T>
+T load(const std::byte* from) noexcept {
+  if constexpr (std::same_as<T, bool>) {
+    return static_cast<std::uint8_t>(*from) !=
+           0;  // a byte other than 0 and 1 is no bool for the compiler
+  } else {
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+  }
+}
+
+template <class T, class W>
+void read(void* wide, const std::byte* src, std::int64_t stride, std::int64_t n) {
+  auto* out = static_cast<W*>(wide);
+  if (stride == sizeof(T)) {
+    for (std::int64_t i = 0; i < n; ++i)
+      out[i] = convert<W>(load<T>(src + i * static_cast<std::int64_t>(sizeof(T))));
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = convert<W>(load<T>(src + i * stride));
+  }
+}
+
+template <class T, class W>
+void write(std::byte* dst, std::int64_t stride, const void* wide, std::int64_t n) {
+  const auto* in = static_cast<const W*>(wide);
+  const auto store = [](std::byte* to, W value) {
+    const T element = convert<T>(value);
+    std::memcpy(to, &element, sizeof element);
+  };
+  if (stride == sizeof(T)) {
+    for (std::int64_t i = 0; i < n; ++i)
+      store(dst + i * static_cast<std::int64_t>(sizeof(T)), in[i]);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) store(dst + i * stride, in[i]);
+  }
+}
+
+template <class W>
+void conjugate(void* wide, std::int64_t n) {
+  if constexpr (is_std_complex<W>) {
+    auto* values = static_cast<W*>(wide);
+    for (std::int64_t i = 0; i < n; ++i) values[i] = {values[i].real(), -values[i].imag()};
+  }
+}
+
+template <class W>
+void negate(void* wide, std::int64_t n) {
+  auto* values = static_cast<W*>(wide);
+  for (std::int64_t i = 0; i < n; ++i) {
+    if constexpr (std::integral<W>) {
+      values[i] = static_cast<W>(
+          0 - static_cast<std::uint64_t>(values[i]));  // wraps, as two's complement does
+    } else {
+      values[i] = -values[i];
+    }
+  }
+}
+
+// What conjugation leaves of a real number that became complex: an imaginary part of -0.
+template <class Part>
+void flip_imaginary(std::byte* dst, std::int64_t stride, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::byte* imaginary = dst + i * stride + sizeof(Part);
+    imaginary[sizeof(Part) - 1] ^= std::byte{0x80};
+  }
+}
+
+constexpr std::int64_t kPiece = 512;
+constexpr std::size_t kWidest = sizeof(std::complex<double>);
+
+}  // namespace
+
+Cast::Cast(DType dst, DType src, bool conj, bool neg) {
+  if (is_quantized(dst) || is_quantized(src)) {
+    throw DTypeError(concat("cannot convert ", repr(src), " to ", repr(dst),
+                            ": a quantised tensor's numbers need its scale and zero point, which "
+                            "are not in its elements"));
+  }
+  if (conj && !is_complex(src)) {
+    if (dst == complex128) flip_ = flip_imaginary<double>;
+    if (dst == complex64) flip_ = flip_imaginary<float>;
+    if (dst == complex32) flip_ = flip_imaginary<Half>;
+  }
+  visit(src, [&]<class S>() {
+    if constexpr (!is_quantized_type<S>) {
+      using W = typename WideOf<S>::Type;
+      read_ = read<S, W>;
+      wide_size_ = sizeof(W);
+      if (conj) conj_ = conjugate<W>;
+      if (neg) neg_ = negate<W>;
+      visit(dst, [&]<class D>() {
+        if constexpr (!is_quantized_type<D>) write_ = write<D, W>;
+      });
+    }
+  });
+}
+
+void Cast::operator()(const CastRow& row) const {
+  alignas(64) std::byte wide[kPiece * kWidest];
+  for (std::int64_t done = 0; done < row.n; done += kPiece) {
+    const std::int64_t n = std::min(kPiece, row.n - done);
+    read_(wide, row.src + done * row.src_stride, row.src_stride, n);
+    if (conj_ != nullptr) conj_(wide, n);
+    if (neg_ != nullptr) neg_(wide, n);
+    write_(row.dst + done * row.dst_stride, row.dst_stride, wide, n);
+    if (flip_ != nullptr) flip_(row.dst + done * row.dst_stride, row.dst_stride, n);
+  }
+}
+
+}  // namespace tenon

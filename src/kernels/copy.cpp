@@ -1,0 +1,116 @@
+#include "kernels/copy.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cast.h"
+
+namespace tenon {
+
+namespace {
+
+// Sixteen bytes, for complex128.
+struct Wide {
+  std::uint64_t parts[2];
+};
+
+template <class F>
+void with_element_of(std::int64_t itemsize, F&& f) {
+  switch (itemsize) {
+    case 1: return f.template operator()<std::uint8_t>();
+    case 2: return f.template operator()<std::uint16_t>();
+    case 4: return f.template operator()<std::uint32_t>();
+    case 8: return f.template operator()<std::uint64_t>();
+    default: return f.template operator()<Wide>();
+  }
+}
+
+template <class E>
+void copy_row(std::byte* dst, std::int64_t dst_stride, const std::byte* src,
+              std::int64_t src_stride, std::int64_t n) {
+  constexpr auto kSize = static_cast<std::int64_t>(sizeof(E));
+  if (dst_stride == kSize && src_stride == kSize) {
+    std::memcpy(dst, src, static_cast<std::size_t>(n) * sizeof(E));
+  } else {
+    for (std::int64_t i = 0; i < n; ++i)
+      std::memcpy(dst + i * dst_stride, src + i * src_stride, sizeof(E));
+  }
+}
+
+// Side of the square that is copied at once when rows of one operand are columns of the other: both
+// sides of it stay in the first-level cache, so every line that is fetched is used whole.
+constexpr std::int64_t kTile = 32;
+
+// The dimension along which src is packed, if it is not the one dst is packed along; 0 if there is
+// nothing to gain.
+std::size_t source_row(const Loop<2>& loop, std::int64_t itemsize) {
+  if (loop.dim(0).strides[0] != itemsize || loop.dim(0).strides[1] == itemsize) return 0;
+  for (std::size_t d = 1; d < loop.ndim(); ++d) {
+    if (loop.dim(d).strides[1] == itemsize)
+      return loop.dim(0).size >= 8 && loop.dim(d).size >= 8 ? d : 0;
+  }
+  return 0;
+}
+
+template <class E>
+void copy_tile(std::byte* dst, const Loop<2>::Strides& x, std::int64_t nx, const std::byte* src,
+               const Loop<2>::Strides& y, std::int64_t ny) {
+  for (std::int64_t x0 = 0; x0 < nx; x0 += kTile) {
+    const std::int64_t x1 = std::min(x0 + kTile, nx);
+    for (std::int64_t j = 0; j < ny; ++j) {
+      for (std::int64_t i = x0; i < x1; ++i) {
+        std::memcpy(dst + i * x[0] + j * y[0], src + i * x[1] + j * y[1], sizeof(E));
+      }
+    }
+  }
+}
+
+// Dimension 0 is packed in dst and dimension 1 in src. The others are walked plane by plane; planes
+// are cut into bands of one tile's height, which are the pieces threads take.
+template <class E>
+void copy_transposed(const Loop<2>& loop) {
+  const auto& x = loop.dim(0);
+  const auto& y = loop.dim(1);
+  const std::int64_t bands = (y.size + kTile - 1) / kTile;
+  const std::int64_t planes = loop.numel() / (x.size * y.size);
+  const std::int64_t grain = std::max<std::int64_t>(1, 32768 / (x.size * kTile));
+  parallel_for(0, planes * bands, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t piece = begin; piece < end; ++piece) {
+      const std::int64_t first = piece % bands * kTile;
+      std::byte* dst = loop.data()[0] + first * y.strides[0];
+      const std::byte* src = loop.data()[1] + first * y.strides[1];
+      std::int64_t rest = piece / bands;
+      for (std::size_t d = 2; d < loop.ndim(); ++d) {
+        const std::int64_t index = rest % loop.dim(d).size;
+        rest /= loop.dim(d).size;
+        dst += index * loop.dim(d).strides[0];
+        src += index * loop.dim(d).strides[1];
+      }
+      copy_tile<E>(dst, x.strides, x.size, src, y.strides, std::min(kTile, y.size - first));
+    }
+  });
+}
+
+}  // namespace
+
+void copy_elements(std::span<const std::int64_t> shape, const Operand& dst, DType dst_dtype,
+                   const Operand& src, DType src_dtype, CopyTransform transform) {
+  Loop<2> loop(shape, {dst, src});
+  if (loop.numel() == 0) return;
+  if (dst_dtype != src_dtype || transform.conj || transform.neg) {
+    const Cast cast(dst_dtype, src_dtype, transform.conj, transform.neg);
+    loop.run_parallel([&](const Loop<2>::Pointers& at, const Loop<2>::Strides& strides,
+                          std::int64_t n) { cast({at[0], strides[0], at[1], strides[1], n}); });
+    return;
+  }
+  with_element_of(dst.itemsize, [&]<class E>() {
+    if (const std::size_t row = source_row(loop, dst.itemsize); row != 0) {
+      loop.bring_to_second(row);
+      return copy_transposed<E>(loop);
+    }
+    loop.run_parallel([](const Loop<2>::Pointers& at, const Loop<2>::Strides& strides,
+                         std::int64_t n) { copy_row<E>(at[0], strides[0], at[1], strides[1], n); });
+  });
+}
+
+}  // namespace tenon

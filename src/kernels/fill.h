@@ -1,0 +1,15 @@
+// Writing one element everywhere.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "kernels/loop.h"
+
+namespace tenon {
+
+// element: itemsize bytes.
+void fill_elements(std::span<const std::int64_t> shape, const Operand& dst,
+                   const std::byte* element);
+
+}  // namespace tenon
