@@ -1,0 +1,321 @@
+// Tensor: a name for a cell; the cell holds a body; the body is everything a tensor is.
+//
+//   Tensor a = arange(6).view({2, 3});
+//   Tensor b = a;                          // another name for the same tensor: b.is(a)
+//   swap_tensors(a, zeros({4}));           // a and b are the zeros now; no id has changed
+//
+// Copying a Tensor copies the name. Methods are PyTorch's: those that end in _ write into the
+// tensor and return it, views share its bytes, everything else makes new ones. A
+// default-constructed Tensor is undefined: it names nothing, and asking it anything but defined()
+// is an Error. Which methods may run on several threads is said in tenon/threads.h.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/api.h"
+#include "tenon/device.h"
+#include "tenon/dtype.h"
+#include "tenon/layout.h"
+#include "tenon/ref.h"
+#include "tenon/scalar.h"
+#include "tenon/shape.h"
+#include "tenon/storage.h"
+
+namespace tenon {
+
+class Body;
+class Node;
+class Tensor;
+class TensorIndex;
+class Value;
+
+namespace detail {
+
+class WeakAnchor;
+
+// What a Tensor names. Its body can be exchanged; itself it never changes or moves.
+class TENON_API Cell final : public RefCounted {
+ public:
+  explicit Cell(Ref<Body> body) noexcept;
+  ~Cell() override;
+  // From lists that each thread keeps, because there are as many cells as tensors.
+  static void* operator new(std::size_t size);
+  static void operator delete(void* cell) noexcept;
+
+  Ref<Body> body;
+  std::atomic<std::uint64_t> id{0};               // given when first asked for
+  std::atomic<WeakAnchor*> weak_anchor{nullptr};  // made with the first weak handle
+};
+
+}  // namespace detail
+
+struct ToOptions {
+  std::optional<DType> dtype = {};
+  std::optional<Device> device = {};
+  bool non_blocking = false;
+  bool copy = false;  // also when nothing changes
+  MemoryFormat memory_format = MemoryFormat::preserve;
+};
+struct FlattenOptions {
+  std::int64_t start_dim = 0;
+  std::int64_t end_dim = -1;
+};
+struct DiagonalOptions {
+  std::int64_t offset = 0;
+  std::int64_t dim1 = 0;
+  std::int64_t dim2 = 1;
+};
+struct DimOptions {
+  std::int64_t dim = 0;
+};
+struct AsStridedOptions {
+  std::optional<std::int64_t> storage_offset = {};
+};
+struct CloneOptions {
+  MemoryFormat memory_format = MemoryFormat::preserve;
+};
+struct ContiguousOptions {
+  MemoryFormat memory_format = MemoryFormat::contiguous;
+};
+
+class TENON_API Tensor {
+ public:
+  Tensor() noexcept = default;
+  // A new tensor with that body, which must not be another tensor's.
+  explicit Tensor(Ref<Body> body);
+  explicit Tensor(Ref<detail::Cell> cell) noexcept : cell_(std::move(cell)) {}
+
+  // ---------------------------------------------------------------- identity
+
+  bool defined() const noexcept { return static_cast<bool>(cell_); }
+  // Whether both name the same tensor. (Whether they hold the same numbers: equal().)
+  bool is(const Tensor& other) const noexcept { return cell_ == other.cell_; }
+  // A number no other tensor of this process has or will have. Swapping does not change it.
+  std::uint64_t id() const;
+
+  // ---------------------------------------------------------------- facts
+
+  const Shape& shape() const;
+  std::int64_t size(std::int64_t dim) const;
+  const Dims& stride() const;
+  std::int64_t stride(std::int64_t dim) const;
+  std::int64_t storage_offset() const;
+  DType dtype() const;
+  Device device() const;
+  const Layout& layout() const;
+  std::int64_t dim() const;
+  std::int64_t numel() const;
+  std::int64_t element_size() const;  // bytes an element
+  std::int64_t nbytes() const;        // elements times element size, whatever the storage has
+  bool is_contiguous(MemoryFormat format = MemoryFormat::contiguous) const;
+  bool is_floating_point() const;
+  bool is_complex() const;
+  bool is_cpu() const;
+  bool is_meta() const;
+  bool is_cuda() const;
+  bool is_conj() const;  // elements are read as their conjugates
+  bool is_neg() const;   // elements are read as their negatives
+  bool is_parameter() const;
+  // Raised by one by every write through any tensor that shares it: views and detached aliases do.
+  std::int64_t version() const;
+
+  // ---------------------------------------------------------------- data
+
+  const Storage& storage() const;
+  // The first element, in place. Null if there are no elements, or no bytes (meta, user-defined
+  // tensors).
+  void* data_ptr() const;
+  // The same with the dtype checked: DTypeError if elements are not T, Error with the way out if
+  // there is no data to point at (meta, user-defined) or if elements are to be read conjugated or
+  // negated. Strides apply.
+  template <class T>
+  T* data() const {
+    return static_cast<T*>(checked_data(dtype_of<T>));
+  }
+  // The one element. Error if there is not exactly one, or no data.
+  Scalar item() const;
+  // Converted; ValueError if T cannot hold it.
+  template <class T>
+  T item() const {
+    return item().to<T>();
+  }
+
+  // ---------------------------------------------------------------- history (tenon/autograd.h)
+
+  bool requires_grad() const;
+  // Only floating and complex tensors can; only leaves can be changed.
+  const Tensor& requires_grad_(bool requires_grad = true) const;
+  bool is_leaf() const;
+  Tensor grad() const;                      // undefined if there is none
+  void set_grad(const Tensor& grad) const;  // undefined to remove it
+  Ref<Node> grad_fn() const;                // null for leaves
+  bool is_view() const;
+  // The tensor this is a view of, or undefined. Views of views have the same base.
+  Tensor base() const;
+
+  // ---------------------------------------------------------------- views
+
+  // A scalar stands for a list of one wherever a list is asked for: view(-1).
+  Tensor view(const Shape& shape) const;
+  Tensor view(DType dtype) const;  // the same bytes, read as another dtype
+  Tensor view_as(const Tensor& other) const;
+  Tensor reshape(const Shape& shape) const;  // a view if that can be, else a copy
+  Tensor slice(std::int64_t dim = 0, std::optional<std::int64_t> start = {},
+               std::optional<std::int64_t> end = {}, std::int64_t step = 1) const;
+  Tensor narrow(std::int64_t dim, std::int64_t start, std::int64_t length) const;
+  Tensor select(std::int64_t dim, std::int64_t index) const;
+  Tensor operator[](std::int64_t index) const { return select(0, index); }
+  Tensor transpose(std::int64_t dim0, std::int64_t dim1) const;
+  Tensor permute(const Dims& dims) const;
+  Tensor movedim(const Dims& source, const Dims& destination) const;
+  Tensor t() const;
+  Tensor mT() const;  // the last two dimensions exchanged
+  Tensor expand(const Shape& size) const;
+  Tensor expand_as(const Tensor& other) const;
+  Tensor broadcast_to(const Shape& size) const;
+  Tensor squeeze() const;
+  Tensor squeeze(const Dims& dim) const;
+  Tensor unsqueeze(std::int64_t dim) const;
+  Tensor flatten(std::int64_t start_dim = 0, std::int64_t end_dim = -1) const;
+  Tensor flatten(FlattenOptions options) const {
+    return flatten(options.start_dim, options.end_dim);
+  }
+  Tensor unflatten(std::int64_t dim, const Shape& sizes) const;
+  Tensor unfold(std::int64_t dimension, std::int64_t size, std::int64_t step) const;
+  Tensor as_strided(const Shape& size, const Dims& stride,
+                    std::optional<std::int64_t> storage_offset = {}) const;
+  Tensor as_strided(const Shape& size, const Dims& stride, AsStridedOptions options) const {
+    return as_strided(size, stride, options.storage_offset);
+  }
+  Tensor diagonal(std::int64_t offset = 0, std::int64_t dim1 = 0, std::int64_t dim2 = 1) const;
+  Tensor diagonal(DiagonalOptions options) const {
+    return diagonal(options.offset, options.dim1, options.dim2);
+  }
+  std::vector<Tensor> split(std::int64_t split_size, std::int64_t dim = 0) const;
+  std::vector<Tensor> split(std::int64_t split_size, DimOptions options) const {
+    return split(split_size, options.dim);
+  }
+  // Pieces of the sizes given. (A list of one number is taken for a split_size.)
+  std::vector<Tensor> split(const Dims& split_sizes, std::int64_t dim = 0) const;
+  std::vector<Tensor> split(const Dims& split_sizes, DimOptions options) const {
+    return split(split_sizes, options.dim);
+  }
+  std::vector<Tensor> chunk(std::int64_t chunks, std::int64_t dim = 0) const;
+  std::vector<Tensor> chunk(std::int64_t chunks, DimOptions options) const {
+    return chunk(chunks, options.dim);
+  }
+  std::vector<Tensor> unbind(std::int64_t dim = 0) const;
+  std::vector<Tensor> unbind(DimOptions options) const { return unbind(options.dim); }
+  Tensor real() const;  // of a real tensor: itself
+  Tensor imag() const;
+  Tensor conj() const;  // of a real tensor: itself; else a view with the conjugate bit flipped
+  // x.index({Slice(1, {}), Ellipsis, None, 0, mask}): see tenon/indexing.h. A view unless a tensor
+  // is among the indices.
+  Tensor index(std::initializer_list<TensorIndex> indices) const;
+  Tensor index(std::span<const TensorIndex> indices) const;
+  // The same bytes and version counter without history: not a view, so it does not stand in the way
+  // of a swap.
+  Tensor detach() const;
+  // As detach(), with a version counter of its own: PyTorch's x.data.
+  Tensor variable_data() const;
+
+  // ---------------------------------------------------------------- copies and writes
+
+  Tensor clone(MemoryFormat format = MemoryFormat::preserve) const;
+  Tensor clone(CloneOptions options) const { return clone(options.memory_format); }
+  Tensor contiguous(
+      MemoryFormat format = MemoryFormat::contiguous) const;  // itself if it already is
+  Tensor contiguous(ContiguousOptions options) const { return contiguous(options.memory_format); }
+  // Itself where nothing changes, unless .copy.
+  Tensor to(const ToOptions& options) const;
+  Tensor to(DType dtype) const { return to(ToOptions{.dtype = dtype}); }
+  Tensor to(Device device) const { return to(ToOptions{.device = device}); }
+  Tensor to(const Tensor& other) const {
+    return to(ToOptions{.dtype = other.dtype(), .device = other.device()});
+  }
+  Tensor cpu() const { return to(Device::cpu()); }
+  Tensor resolve_conj() const;  // itself if the bit is not set
+  Tensor resolve_neg() const;
+
+  // Broadcasts and converts. Tensors may share memory; several elements of this one at one place
+  // are an error.
+  const Tensor& copy_(const Tensor& src, bool non_blocking = false) const;
+  const Tensor& fill_(const Scalar& value) const;
+  const Tensor& fill_(const Tensor& value) const;  // of no dimensions
+  const Tensor& zero_() const;
+  const Tensor& index_put_(std::initializer_list<TensorIndex> indices, const Tensor& value) const;
+  const Tensor& index_put_(std::initializer_list<TensorIndex> indices, const Scalar& value) const;
+  // Takes over the data, shape, dtype and device of another tensor; identity, history, hooks,
+  // version counter and views taken before stay as they are. Both on real devices or both on meta.
+  void set_data(const Tensor& data) const;
+  // How a value from a checkpoint becomes this parameter, when it is loaded by swapping:
+  // value.detach() with assign, else copy_(value).detach(). User-defined tensors on either side may
+  // do it their way (tenon/wrapper.h).
+  Tensor module_load(const Tensor& value, bool assign = false) const;
+
+  // ---------------------------------------------------------------- attributes and text
+
+  // Anything a program wants to hang on a tensor. Belongs to the body: swapped with it, not copied
+  // with the data.
+  void set_attribute(std::string_view name, Value value) const;
+  const Value* attribute(
+      std::string_view name) const;  // null if there is none; valid until it is set again
+
+  // PyTorch's text, character for character (tenon/printing.h).
+  std::string repr() const;
+
+  // ---------------------------------------------------------------- the body (tenon/wrapper.h)
+
+  Body& body() const;
+  // The user-defined body, if that is what this tensor has now; else null.
+  template <class W>
+  const W* as() const;
+
+  const Ref<detail::Cell>& cell() const noexcept { return cell_; }
+
+ private:
+  void* checked_data(DType dtype) const;
+
+  Ref<detail::Cell> cell_;
+};
+
+// Names a tensor without keeping it. Does not stand in the way of a swap, and follows it.
+class TENON_API WeakTensor {
+ public:
+  WeakTensor() noexcept;
+  WeakTensor(
+      const Tensor&
+          tensor);  // NOLINT(google-explicit-constructor): as weak_ptr is made from shared_ptr
+  WeakTensor(const WeakTensor&) noexcept;
+  WeakTensor(WeakTensor&&) noexcept;
+  WeakTensor& operator=(const WeakTensor&) noexcept;
+  WeakTensor& operator=(WeakTensor&&) noexcept;
+  ~WeakTensor();
+
+  // The tensor, or an undefined one if nobody names it any more. Any thread may ask.
+  Tensor lock() const;
+
+ private:
+  Ref<detail::WeakAnchor> anchor_;
+};
+
+// Exchanges what two tensors are: data, shape, dtype, device, class, attributes, requires_grad,
+// grad, history, hooks and version. What stays is who they are: every handle, in a module, an
+// optimizer or a container, sees the other's content.
+//
+// SwapError, with nothing changed, if either has live views, is saved for a backward pass, or
+// contains the other (a user-defined tensor and its payload, a parameter and its own grad). A
+// gradient accumulator does not stand in the way, but is poisoned: a backward pass recorded before
+// the swap raises when it gets there. Swapping a tensor with itself does nothing.
+TENON_API void swap_tensors(const Tensor& a, const Tensor& b);
+
+TENON_API std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
+
+}  // namespace tenon

@@ -1,0 +1,136 @@
+// Value: one variable of any of the types that state is made of: numbers, text, tensors, lists,
+// dicts. What a user-defined tensor returns from an operator, hangs on a tensor, or flattens into.
+//
+// Lists, tuples and dicts are shared, not copied, and cannot be changed once made: a Value is as
+// cheap to pass as a Tensor, and may be read on any thread. However deep values are nested, letting
+// go of them takes no stack.
+#pragma once
+
+#include <complex>
+#include <concepts>
+#include <cstdint>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/api.h"
+#include "tenon/device.h"
+#include "tenon/dtype.h"
+#include "tenon/ref.h"
+#include "tenon/scalar.h"
+#include "tenon/shape.h"
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+class TENON_API Value {
+ public:
+  enum class Kind : std::uint8_t {
+    none,
+    boolean,
+    integer,
+    real,
+    complex,
+    string,
+    list,
+    tuple,
+    dict,
+    tensor,
+    dtype,
+    device,
+    size
+  };
+  using Entry = std::pair<Value, Value>;
+
+  Value() noexcept = default;  // None
+  Value(const Value& other) noexcept;
+  Value(Value&& other) noexcept
+      : kind_(std::exchange(other.kind_, Kind::none)), content_(other.content_) {}
+  Value& operator=(Value other) noexcept {
+    std::swap(kind_, other.kind_);
+    std::swap(content_, other.content_);
+    return *this;
+  }
+  ~Value() { release(); }
+
+  // A template, so that nothing else (a pointer, say) becomes a bool on the way.
+  template <std::integral I>
+    requires(sizeof(I) < 8 || std::signed_integral<I>)
+  Value(I value) noexcept  // NOLINT(google-explicit-constructor)
+      : kind_(std::same_as<I, bool> ? Kind::boolean : Kind::integer),
+        content_(std::int64_t{value}) {}
+  Value(double value) noexcept : kind_(Kind::real), content_(value) {}    // NOLINT
+  Value(float value) noexcept : Value(static_cast<double>(value)) {}      // NOLINT
+  Value(DType value) noexcept : kind_(Kind::dtype), content_(value) {}    // NOLINT
+  Value(Device value) noexcept : kind_(Kind::device), content_(value) {}  // NOLINT
+  Value(std::complex<double> value);                                      // NOLINT
+  Value(std::string value);                                               // NOLINT
+  Value(std::string_view value) : Value(std::string(value)) {}            // NOLINT
+  Value(const char* value) : Value(std::string(value)) {}                 // NOLINT
+  Value(Shape value);                                                     // NOLINT
+  Value(Tensor value) noexcept;           // NOLINT: undefined is None
+  Value(std::span<const Tensor> values);  // NOLINT: a list
+  Value(const std::vector<Tensor>& values) : Value(std::span(values)) {}  // NOLINT
+  static Value list(std::vector<Value> items);
+  static Value tuple(std::vector<Value> items);
+  // In this order. A key that comes twice keeps its place and takes the later value.
+  static Value dict(std::vector<Entry> entries);
+
+  Kind kind() const noexcept { return kind_; }
+  bool is_none() const noexcept { return kind_ == Kind::none; }
+  bool is_tensor() const noexcept { return kind_ == Kind::tensor; }
+
+  // What it is said to be; TypeError, naming both types, if it is something else. as_real takes an
+  // integer too, as_complex any number, items a list or a tuple.
+  bool as_bool() const;
+  std::int64_t as_int() const;
+  double as_real() const;
+  std::complex<double> as_complex() const;
+  const std::string& as_string() const;
+  Tensor as_tensor() const;
+  DType as_dtype() const;
+  Device as_device() const;
+  const Shape& as_size() const;
+  std::span<const Value> items() const;
+  std::span<const Entry> entries() const;
+  // The value under a key of a dict, or null. TypeError if this is no dict.
+  const Value* find(const Value& key) const;
+
+  // Equal in kind and content; tensors when they are the same tensor. ValueError beyond a thousand
+  // levels.
+  friend TENON_API bool operator==(const Value& a, const Value& b);
+
+  // "int", "Tensor", ...: the name of its type in Python.
+  std::string type_name() const;
+  // As Python's repr() writes it. ValueError beyond a thousand levels.
+  std::string repr() const;
+
+ private:
+  union Content {
+    explicit Content(std::int64_t value = 0) noexcept : integer(value) {}
+    explicit Content(double value) noexcept : real(value) {}
+    explicit Content(DType value) noexcept : dtype(value) {}
+    explicit Content(Device value) noexcept : device(value) {}
+    explicit Content(RefCounted* value) noexcept : node(value) {}
+
+    std::int64_t integer;
+    double real;
+    DType dtype;
+    Device device;
+    RefCounted* node;    // string, complex, list, tuple, dict, size
+    detail::Cell* cell;  // tensor
+  };
+
+  void release() noexcept;
+  [[noreturn]] void wrong_kind(const char* expected) const;
+
+  Kind kind_ = Kind::none;
+  Content content_;
+};
+
+TENON_API std::ostream& operator<<(std::ostream& out, const Value& value);
+
+}  // namespace tenon

@@ -1,0 +1,61 @@
+// The part of a body that only tensors with a history have.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tenon/autograd.h"
+#include "tenon/body.h"
+#include "tenon/tensor.h"
+#include "tenon/value.h"
+
+namespace tenon {
+
+// Collects the gradient of a leaf. One at a time for a leaf, made when an operator first needs it;
+// it holds the body, so that a graph stays right when the tensor's body is exchanged, and is held
+// by the graph alone.
+class AccumulateGrad final : public Node {
+ public:
+  explicit AccumulateGrad(Ref<Body> leaf) noexcept : leaf_(std::move(leaf)) {}
+  ~AccumulateGrad() override;
+  std::string name() const override { return "AccumulateGrad"; }
+
+  Body& leaf() const noexcept { return *leaf_; }
+  void poison() noexcept { poisoned_.store(true, std::memory_order_relaxed); }
+  // To be asked before it runs. SwapError if the leaf was swapped after the forward pass.
+  void check_not_poisoned() const;
+
+ private:
+  Ref<Body> leaf_;
+  std::atomic<bool> poisoned_{false};
+};
+
+namespace detail {
+
+using GradientHook = std::function<Tensor(const Tensor& grad)>;
+
+struct AutogradMeta {
+  bool requires_grad = false;  // of a leaf; anything with an edge requires grad
+  Tensor grad;
+  Edge edge;  // what this tensor was calculated by
+  std::vector<std::pair<std::uint64_t, GradientHook>>
+      hooks;                              // in order of registration, with the id to remove them by
+  std::mutex mutex;                       // guards the next one, and later the accumulation
+  AccumulateGrad* accumulator = nullptr;  // not owned; it takes itself out when it goes
+};
+
+struct Attributes {
+  std::vector<std::pair<std::string, Value>> values;
+};
+
+}  // namespace detail
+
+// Where a gradient of the tensor goes: its node, its accumulator if it is a leaf that requires
+// grad, or nowhere.
+Edge gradient_edge(const Tensor& tensor);
+
+}  // namespace tenon

@@ -1,0 +1,69 @@
+// BodyEditor: the one door through which a body is changed. Included by the library's sources only.
+#pragma once
+
+#include <utility>
+
+#include "core/autograd_meta.h"
+#include "tenon/body.h"
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+class BodyEditor {
+ public:
+  static void set_layout(Body& body, Layout layout) { body.layout_ = std::move(layout); }
+  static void set_storage(Body& body, Storage storage) { body.storage_ = std::move(storage); }
+  static void bump_version(Body& body) noexcept { body.version_.bump(); }
+  static void share_version(Body& fresh, Body& with) { fresh.version_.share(with.version_); }
+  static void set_parameter(Body& body, bool on) noexcept { set_flag(body, Body::kParameter, on); }
+
+  // Makes body a view of base (or of what base itself is a view of), which is pinned for as long as
+  // the view lives.
+  static void set_base(Body& body, Body& base) noexcept;
+  static const Ref<Body>& base(const Body& body) noexcept { return body.base_; }
+
+  // The history, or null while there is none.
+  static detail::AutogradMeta* autograd(const Body& body) noexcept {
+    return body.autograd_.load(std::memory_order_acquire);
+  }
+  static detail::AutogradMeta& need_autograd(Body& body);
+  static void set_requires_grad(Body& body, bool on);
+  static void set_edge(Body& body, Edge edge);
+  // The next graph gets a new accumulator. Returns the one there was, if a graph still has it.
+  static Ref<AccumulateGrad> forget_accumulator(Body& body);
+
+  // Whether there is nothing about the body but its data: no history, views, saves, attributes or
+  // class of its own.
+  static bool is_plain(const Body& body) noexcept {
+    return body.flags_ == 0 && body.views_.load(std::memory_order_acquire) == 0 &&
+           autograd(body) == nullptr && body.saves_.load(std::memory_order_acquire) == nullptr &&
+           body.attributes_ == nullptr;
+  }
+
+  static detail::Attributes* attributes(const Body& body) noexcept {
+    return body.attributes_.get();
+  }
+  static detail::Attributes& need_attributes(Body& body);
+  static Ref<detail::SaveCounter> save_counter(Body& body);
+
+  // Exchanges the bodies of two cells, and the bodies' pointers back.
+  static void swap(detail::Cell& a, detail::Cell& b) noexcept {
+    using std::swap;
+    swap(a.body, b.body);
+    a.body->cell_ = &a;
+    b.body->cell_ = &b;
+  }
+  static void set_cell(Body& body, detail::Cell* cell) noexcept { body.cell_ = cell; }
+  // The cell is on its way out: the body, if it lives on, must not point at it any more.
+  static void forget_cell(Body& body, const detail::Cell& cell) noexcept;
+  // The tensor with this body: the live one if there is one, else a new one.
+  static Tensor tensor_of(const Ref<Body>& body);
+
+ private:
+  static void set_flag(Body& body, std::uint8_t flag, bool on) noexcept {
+    body.flags_ = static_cast<std::uint8_t>(on ? body.flags_ | flag : body.flags_ & ~flag);
+  }
+  static void update_tracked(Body& body) noexcept;
+};
+
+}  // namespace tenon

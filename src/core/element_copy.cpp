@@ -1,0 +1,30 @@
+#include "core/element_copy.h"
+
+#include "core/alias.h"
+#include "kernels/copy.h"
+#include "tenon/device_backend.h"
+
+namespace tenon {
+
+Operand operand(const Tensor& tensor) {
+  return {static_cast<std::byte*>(tensor.data_ptr()), tensor.stride(), tensor.element_size()};
+}
+
+void copy_tensor(const Tensor& dst, const Tensor& src) {
+  const Layout &to = dst.layout(), &from = src.layout();
+  if (to.device.is_cpu() && from.device.is_cpu()) {
+    copy_elements(to.shape, operand(dst), to.dtype, operand(src), from.dtype,
+                  {.conj = to.conj != from.conj, .neg = to.neg != from.neg});
+    return;
+  }
+  // Between two kinds of device other than the CPU there is no direct way that either knows:
+  // through the CPU.
+  if (!to.device.is_cpu() && !from.device.is_cpu() && to.device.type() != from.device.type()) {
+    const Tensor staged = allocate_tensor(Layout::packed(from.shape, from.dtype, Device::cpu()));
+    copy_tensor(staged, src);
+    return copy_tensor(dst, staged);
+  }
+  find_backend((to.device.is_cpu() ? from : to).device.type())->copy(dst, src);
+}
+
+}  // namespace tenon

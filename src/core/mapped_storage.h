@@ -1,0 +1,16 @@
+// A storage that is a slice of a mapped file.
+#pragma once
+
+#include <cstddef>
+
+#include "base/mapping.h"
+#include "tenon/ref.h"
+#include "tenon/storage.h"
+
+namespace tenon {
+
+// The file stays mapped for as long as any slice lives. ValueError if the slice is not inside the
+// mapping.
+Storage mapped_storage(Ref<Mapping> mapping, std::size_t offset, std::size_t nbytes);
+
+}  // namespace tenon

@@ -1,0 +1,55 @@
+#include "core/saved_tensor.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "core/alias.h"
+#include "core/autograd_meta.h"
+#include "core/body_editor.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+SavedTensor::SavedTensor(const Tensor& tensor, Role role)
+    : version_(tensor.body().version()), role_(role) {
+  Body& body = tensor.body();
+  // A user-defined tensor is more than its layout and storage; its body is kept whole.
+  alias_ = body.is_wrapper() ? Ref<Body>::share(&body) : alias_body(body, Layout(body.layout()));
+  if (role == Role::input) {
+    edge_ = gradient_edge(tensor);
+    counter_ = BodyEditor::save_counter(body);
+    counter_->value.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+SavedTensor::~SavedTensor() {
+  if (counter_) counter_->value.fetch_sub(1, std::memory_order_release);
+}
+
+SavedTensor& SavedTensor::operator=(SavedTensor&& other) noexcept {
+  std::swap(alias_, other.alias_);
+  std::swap(counter_, other.counter_);
+  std::swap(edge_, other.edge_);
+  std::swap(version_, other.version_);
+  std::swap(role_, other.role_);
+  return *this;
+}
+
+Tensor SavedTensor::unpack(std::string_view op, Ref<Node> self) const {
+  if (!alias_)
+    throw AutogradError(concat(op, ": what was saved for its backward pass has been freed"));
+  if (alias_->version() != version_) {
+    throw AutogradError(
+        concat("one of the variables needed for gradient computation has been modified by an "
+               "inplace operation: a ",
+               bracketed(alias_->layout().shape), " tensor that '", op, "' saved is at version ",
+               alias_->version(), "; expected version ", version_, " instead"));
+  }
+  if (alias_->is_wrapper()) return BodyEditor::tensor_of(alias_);
+  Tensor tensor(alias_body(*alias_, Layout(alias_->layout())));
+  Edge edge = role_ == Role::output ? Edge{std::move(self), 0} : edge_;
+  if (edge.node) BodyEditor::set_edge(tensor.body(), std::move(edge));
+  return tensor;
+}
+
+}  // namespace tenon

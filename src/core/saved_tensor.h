@@ -1,0 +1,41 @@
+// SavedTensor: a tensor that a node of the graph keeps for its backward pass.
+//
+// It keeps the data, not the tensor: an alias with the same storage and version counter and without
+// history, so that the graph never holds itself. While an input is saved it cannot be swapped,
+// because the graph would not see it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "tenon/autograd.h"
+#include "tenon/body.h"
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+class SavedTensor {
+ public:
+  enum class Role : std::uint8_t { input, output };
+
+  SavedTensor() noexcept = default;
+  // An output is saved by the node that makes it, which unpack() then hands back as the tensor's
+  // history.
+  SavedTensor(const Tensor& tensor, Role role);
+  ~SavedTensor();
+  SavedTensor(SavedTensor&& other) noexcept = default;
+  SavedTensor& operator=(SavedTensor&& other) noexcept;
+
+  // The tensor as it was saved, history included (`self` is the node that saved it). AutogradError,
+  // naming the operator, if it was written to in the meantime.
+  Tensor unpack(std::string_view op, Ref<Node> self = {}) const;
+
+ private:
+  Ref<Body> alias_;
+  Ref<detail::SaveCounter> counter_;  // of the tensor that was saved; null for an output
+  Edge edge_;
+  std::uint64_t version_ = 0;
+  Role role_ = Role::input;
+};
+
+}  // namespace tenon

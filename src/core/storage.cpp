@@ -1,0 +1,197 @@
+#include "tenon/storage.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "base/device_names.h"
+#include "base/text.h"
+#include "core/device_table.h"
+#include "core/mapped_storage.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+namespace {
+
+// ---------------------------------------------------------------- accounting
+
+constexpr int kCountedIndices = 16;
+
+struct Counter {
+  std::atomic<std::int64_t> now{0};
+  std::atomic<std::int64_t> peak{0};
+
+  void add(std::size_t nbytes) noexcept {
+    const auto bytes = static_cast<std::int64_t>(nbytes);
+    const std::int64_t total = now.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    std::int64_t seen = peak.load(std::memory_order_relaxed);
+    while (total > seen && !peak.compare_exchange_weak(seen, total, std::memory_order_relaxed)) {
+    }
+  }
+  void remove(std::size_t nbytes) noexcept {
+    now.fetch_sub(static_cast<std::int64_t>(nbytes), std::memory_order_relaxed);
+  }
+};
+
+Counter& counter(Device device) noexcept {
+  constinit static std::array<std::array<Counter, kCountedIndices>, kMaxDeviceTypes> counters{};
+  const auto index = static_cast<std::size_t>(device.index().value_or(0)) % kCountedIndices;
+  return counters[static_cast<std::size_t>(device.type())][index];
+}
+
+[[noreturn]] void out_of_memory(std::size_t nbytes, Device device) {
+  throw OutOfMemoryError(concat("cannot allocate ", nbytes, " bytes on ", device.str(), ": ",
+                                memory_allocated(device), " bytes are in use by tensors"),
+                         nbytes);
+}
+
+// ---------------------------------------------------------------- kinds of storage
+
+// Note [One block]
+// An owned storage is one allocation: slack, a pointer to its beginning, the object, the data at a
+// multiple of 64. The object sits just before the data, so that its address is known from the
+// aligned one.
+class OwnedStorage final : public detail::StorageImpl {
+ public:
+  static OwnedStorage* create(std::size_t nbytes, bool zeroed);
+
+  ~OwnedStorage() override { counter(device).remove(nbytes); }
+  static void operator delete(void* object) noexcept { std::free(static_cast<void**>(object)[-1]); }
+
+ private:
+  OwnedStorage(void* data, std::size_t nbytes) noexcept : StorageImpl(data, nbytes, Device::cpu()) {
+    counter(device).add(nbytes);
+  }
+  static void* operator new(std::size_t, void* at) noexcept { return at; }
+};
+
+// From here on, huge pages are worth asking for: fewer page faults and fewer misses when they are
+// walked.
+constexpr std::size_t kHugePagesFrom = std::size_t{4} << 20;
+
+void advise_huge_pages(void* data, std::size_t nbytes) noexcept {
+  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<std::uintptr_t>(data) + page - 1) & ~(page - 1);
+  const auto end = (reinterpret_cast<std::uintptr_t>(data) + nbytes) & ~(page - 1);
+  // Advice: where the kernel has no huge pages the answer is an error that changes nothing.
+  if (end > begin) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
+OwnedStorage* OwnedStorage::create(std::size_t nbytes, bool zeroed) {
+  constexpr std::size_t kBefore = sizeof(void*) + sizeof(OwnedStorage);
+  constexpr std::size_t kExtra = kBefore + Storage::kAlignment - 1;
+  static_assert(alignof(OwnedStorage) <= alignof(void*) &&
+                sizeof(OwnedStorage) % alignof(void*) == 0);
+  // An allocation of this size cannot succeed, and its rounding must not wrap.
+  const bool absurd =
+      nbytes > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) - kExtra;
+  void* block = absurd   ? nullptr
+                : zeroed ? std::calloc(nbytes + kExtra, 1)
+                         : std::malloc(nbytes + kExtra);
+  if (block == nullptr) out_of_memory(nbytes, Device::cpu());
+  const auto data = (reinterpret_cast<std::uintptr_t>(block) + kExtra) & ~(Storage::kAlignment - 1);
+  void* object = reinterpret_cast<void*>(data - sizeof(OwnedStorage));
+  static_cast<void**>(object)[-1] = block;
+  if (nbytes >= kHugePagesFrom) advise_huge_pages(reinterpret_cast<void*>(data), nbytes);
+  return new (object) OwnedStorage(reinterpret_cast<void*>(data), nbytes);
+}
+
+class BorrowedStorage final : public detail::StorageImpl {
+ public:
+  BorrowedStorage(void* data, std::size_t nbytes, Device device,
+                  std::function<void(void*)> deleter) noexcept
+      : StorageImpl(data, nbytes, device), deleter_(std::move(deleter)) {}
+  ~BorrowedStorage() override {
+    if (deleter_) deleter_(data);
+  }
+
+ private:
+  std::function<void(void*)> deleter_;
+};
+
+class BackendStorage final : public detail::StorageImpl {
+ public:
+  BackendStorage(DeviceBackend& backend, std::size_t nbytes, Device device)
+      : StorageImpl(nbytes != 0 ? backend.allocate(nbytes, device) : nullptr, nbytes, device),
+        backend_(backend) {
+    counter(device).add(nbytes);
+  }
+  ~BackendStorage() override {
+    counter(device).remove(nbytes);
+    if (data != nullptr) backend_.deallocate(data, nbytes, device);
+  }
+
+ private:
+  DeviceBackend& backend_;
+};
+
+class MappedStorage final : public detail::StorageImpl {
+ public:
+  MappedStorage(Ref<Mapping> mapping, std::size_t offset, std::size_t nbytes) noexcept
+      : StorageImpl(nbytes != 0 ? mapping->data() + offset : nullptr, nbytes, Device::cpu()),
+        mapping_(std::move(mapping)) {}
+
+ private:
+  Ref<Mapping> mapping_;
+};
+
+template <class S>
+Storage handle(S* impl) {
+  return Storage(Ref<detail::StorageImpl>::adopt(impl));
+}
+
+}  // namespace
+
+detail::StorageImpl::~StorageImpl() = default;
+
+Storage Storage::allocate(std::size_t nbytes, Device device) {
+  if (device.is_cpu()) return handle(OwnedStorage::create(nbytes, false));
+  if (device.is_meta()) return without_data(nbytes, Device::meta());
+  const Device usable = usable_device(device);
+  return handle(new BackendStorage(*find_backend(usable.type()), nbytes, usable));
+}
+
+Storage Storage::allocate_zeroed(std::size_t nbytes) {
+  return handle(OwnedStorage::create(nbytes, true));
+}
+
+Storage Storage::borrow(void* data, std::size_t nbytes, std::function<void(void*)> deleter,
+                        Device device) {
+  return handle(new BorrowedStorage(data, nbytes, device, std::move(deleter)));
+}
+
+Storage Storage::without_data(std::size_t nbytes, Device device) {
+  return handle(new detail::StorageImpl(nullptr, nbytes, device));
+}
+
+Storage mapped_storage(Ref<Mapping> mapping, std::size_t offset, std::size_t nbytes) {
+  const std::size_t size = mapping->size();
+  if (offset > size || nbytes > size - offset) {
+    throw ValueError(concat("bytes ", offset, " to ", offset + nbytes,
+                            " are not inside a mapping of ", size, " bytes"));
+  }
+  return handle(new MappedStorage(std::move(mapping), offset, nbytes));
+}
+
+std::int64_t memory_allocated(Device device) noexcept {
+  return counter(device).now.load(std::memory_order_relaxed);
+}
+
+std::int64_t max_memory_allocated(Device device) noexcept {
+  return counter(device).peak.load(std::memory_order_relaxed);
+}
+
+void reset_peak_memory_stats(Device device) noexcept {
+  Counter& c = counter(device);
+  c.peak.store(c.now.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+}  // namespace tenon
