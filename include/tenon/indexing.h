@@ -1,0 +1,61 @@
+// What goes into x.index({...}), one for each thing Python allows between brackets:
+//
+//   x[1]           x.index({1})                    x[..., None]     x.index({Ellipsis, None})
+//   x[2:, ::3]     x.index({Slice(2), Slice({}, {}, 3)})
+//   x[mask]        x.index({mask})                 x[rows, :, cols] x.index({rows, Slice(), cols})
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+
+#include "tenon/api.h"
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+struct Slice {
+  constexpr Slice(std::optional<std::int64_t> from = {}, std::optional<std::int64_t> to = {},
+                  std::int64_t by = 1) noexcept
+      : start(from), stop(to), step(by) {}
+
+  std::optional<std::int64_t> start, stop;
+  std::int64_t step;
+};
+
+struct NoneType {};
+struct EllipsisType {};
+inline constexpr NoneType None{};          // a new dimension of size 1
+inline constexpr EllipsisType Ellipsis{};  // as many whole dimensions as are left
+
+class TENON_API TensorIndex {
+ public:
+  enum class Kind : std::uint8_t { none, ellipsis, integer, boolean, slice, tensor };
+
+  TensorIndex(NoneType) noexcept : kind_(Kind::none) {}  // NOLINT(google-explicit-constructor)
+  TensorIndex(EllipsisType) noexcept
+      : kind_(Kind::ellipsis) {}  // NOLINT(google-explicit-constructor)
+  TensorIndex(Slice slice) noexcept
+      : kind_(Kind::slice), slice_(slice) {}  // NOLINT(google-explicit-constructor)
+  TensorIndex(Tensor tensor) noexcept
+      : kind_(Kind::tensor), tensor_(std::move(tensor)) {}  // NOLINT
+  // A template, so that an integer is never taken for a bool or the other way round.
+  template <class T>
+    requires std::is_integral_v<T>
+  TensorIndex(T value) noexcept  // NOLINT(google-explicit-constructor)
+      : kind_(std::is_same_v<T, bool> ? Kind::boolean : Kind::integer),
+        integer_(static_cast<std::int64_t>(value)) {}
+
+  Kind kind() const noexcept { return kind_; }
+  std::int64_t integer() const noexcept { return integer_; }
+  const Slice& slice() const noexcept { return slice_; }
+  const Tensor& tensor() const noexcept { return tensor_; }
+
+ private:
+  Kind kind_;
+  std::int64_t integer_ = 0;
+  Slice slice_;
+  Tensor tensor_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,132 @@
+// The parts of the dispatcher that are the same for every operator.
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "core/alias.h"
+#include "core/body_editor.h"
+#include "core/element_copy.h"
+#include "tenon/custom_op.h"
+#include "tenon/error.h"
+
+namespace tenon::detail {
+
+namespace {
+
+// A step of the graph that is known by name only.
+class NamedNode final : public Node {
+ public:
+  explicit NamedNode(std::string_view name) : name_(name) {}
+  std::string name() const override { return std::string(name_); }
+
+ private:
+  std::string_view name_;  // of a Rule, which lives as long as the program
+};
+
+}  // namespace
+
+void Scan::undefined_argument(const OpInfo& info) {
+  throw Error(concat(
+      info.name(),
+      ": a tensor argument is undefined: it was default-constructed, and names no tensor yet"));
+}
+
+Tensor value_to_tensor(const Value& value, const OpInfo& info) {
+  if (!value.is_tensor()) {
+    throw TypeError(concat("a user-defined tensor answered '", info.name(),
+                           "' with a value of type ", value.type_name(),
+                           " where a Tensor is expected"));
+  }
+  return value.as_tensor();
+}
+
+std::vector<Tensor> value_to_tensors(const Value& value, const OpInfo& info,
+                                     std::optional<std::size_t> count) {
+  const bool sequence = value.kind() == Value::Kind::list || value.kind() == Value::Kind::tuple;
+  if (!sequence || (count && value.items().size() != *count)) {
+    throw TypeError(concat(
+        "a user-defined tensor answered '", info.name(), "' with ",
+        sequence ? concat(value.items().size(), " values")
+                 : concat("a value of type ", value.type_name()),
+        " where ", count ? concat(*count, " tensors are") : std::string("a list of tensors is"),
+        " expected"));
+  }
+  std::vector<Tensor> tensors;
+  for (const Value& item : value.items()) tensors.push_back(value_to_tensor(item, info));
+  return tensors;
+}
+
+Tensor allocate_output(Layout layout) { return allocate_tensor(std::move(layout)); }
+
+Tensor make_view(const Tensor& self, Layout&& layout, bool has_base) {
+  Body& body = self.body();
+  Tensor view(alias_body(body, std::move(layout)));
+  if (has_base) BodyEditor::set_base(view.body(), body);
+  return view;
+}
+
+Tensor resolve_math_bits(const Tensor& tensor) {
+  const Layout& layout = tensor.layout();
+  if (!layout.conj && !layout.neg) return tensor;
+  Tensor plain = allocate_tensor(Layout::packed_like(layout));
+  if (!layout.device.is_meta()) copy_tensor(plain, tensor);
+  return plain;
+}
+
+void copy_back(const Tensor& into, const Tensor& from) {
+  if (!into.is_meta()) copy_tensor(into, from);
+  bump_version(into);
+}
+
+void bump_version(const Tensor& tensor) noexcept { BodyEditor::bump_version(tensor.body()); }
+
+void no_kernel(const OpInfo& info, Device device) {
+  if (device.is_meta()) {
+    throw NotImplementedError(
+        concat("'", info.name(), "' needs the data of its tensors, and a meta tensor has none"));
+  }
+  throw NotImplementedError(
+      concat("'", info.name(), "' has no kernel for device ", device.str(),
+             ": copy the tensors with cpu(), or fill one in with set_kernel"));
+}
+
+void check_inplace(const OpInfo& info, const Tensor& self) {
+  if (self.requires_grad() && self.is_leaf()) {
+    throw AutogradError(
+        concat("a leaf Variable that requires grad is being used in an in-place operation ('",
+               info.name(), "'). Do it inside a NoGradScope, or on a clone()"));
+  }
+  const Tensor base = self.base();
+  if (!base.defined()) return;
+  if (base.requires_grad() && base.is_leaf()) {
+    throw AutogradError(concat(
+        "a view of a leaf Variable that requires grad is being used in an in-place operation ('",
+        info.name(), "'). Do it inside a NoGradScope, or on a clone()"));
+  }
+  throw NotImplementedError(
+      concat("'", info.name(),
+             "' into a view cannot be recorded yet: write into the tensor itself (the view's "
+             "base()), or inside a NoGradScope"));
+}
+
+Ref<Node> named_node(std::string_view name) { return make_ref<NamedNode>(name); }
+
+Edge edge_of(const Tensor& tensor) { return gradient_edge(tensor); }
+
+Tensor fresh_result(Tensor result) {
+  const Body& body = result.body();
+  if (result.cell()->use_count() == 1 && !body.is_tracked() && !body.is_parameter()) return result;
+  if (body.is_wrapper()) return result.detach();
+  return Tensor(alias_body(result.body(), Layout(body.layout())));
+}
+
+void set_history(const Tensor& result, const Ref<Node>& node, std::uint32_t output) {
+  BodyEditor::set_edge(result.body(), {node, output});
+}
+
+void attach_base(const Tensor& result, const Tensor& self) {
+  if (result.cell()->use_count() != 1 || result.is_view()) return;
+  BodyEditor::set_base(result.body(), self.body());
+}
+
+}  // namespace tenon::detail

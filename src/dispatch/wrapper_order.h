@@ -1,0 +1,20 @@
+// Who is asked first when several user-defined tensors take part in a call.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tenon/wrapper.h"
+
+namespace tenon {
+
+// One tensor of each class among them, in the order of the arguments, except that a class comes
+// before those it is derived from.
+std::vector<const WrapperBody*> wrappers_in_order(std::span<const Tensor> tensors);
+
+// The classes of all of them, each once, plain tensors included.
+std::vector<std::string> type_names(std::span<const Tensor> tensors);
+std::string joined_type_names(std::span<const Tensor> tensors);
+
+}  // namespace tenon

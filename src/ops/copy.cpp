@@ -1,0 +1,173 @@
+// Copies and conversions.
+#include <atomic>
+#include <cstddef>
+#include <utility>
+
+#include "base/text.h"
+#include "base/warn.h"
+#include "core/body_editor.h"
+#include "core/device_table.h"
+#include "core/element_copy.h"
+#include "ops/operands.h"
+#include "tenon/custom_op.h"
+#include "tenon/error.h"
+#include "tenon/ops.h"
+
+namespace tenon {
+
+constinit OpInfo op::clone::info{"clone", kind};
+constinit OpInfo op::to_copy::info{"to_copy", kind};
+constinit OpInfo op::copy_::info{"copy_", kind};
+
+namespace {
+
+void warn_if_imaginary_part_is_lost(DType from, DType to) {
+  if (!is_complex(from) || is_complex(to) || to == bool_) return;
+  constinit static std::atomic<bool> said{false};
+  warn_once(said, "Casting complex values to real discards the imaginary part");
+}
+
+// ---------------------------------------------------------------- overlap
+
+// The bytes a dense CPU tensor lies in.
+std::pair<const std::byte*, const std::byte*> extent(const Tensor& tensor) {
+  const Layout& layout = tensor.layout();
+  const auto* first = static_cast<const std::byte*>(tensor.data_ptr());
+  std::int64_t reach = 1;
+  for (std::size_t d = 0; d < layout.shape.size(); ++d)
+    reach += (layout.shape[d] - 1) * layout.strides[d];
+  return {first, first + reach * layout.itemsize()};
+}
+
+bool may_share_memory(const Tensor& a, const Tensor& b) {
+  if (a.numel() == 0 || b.numel() == 0 || !a.storage().is(b.storage())) return false;
+  const auto [a_begin, a_end] = extent(a);
+  const auto [b_begin, b_end] = extent(b);
+  return a_begin < b_end && b_begin < a_end;
+}
+
+// Whether element i of one is element i of the other, byte for byte.
+bool same_elements(const Layout& a, const Layout& b) {
+  return a.offset * a.itemsize() == b.offset * b.itemsize() && a.itemsize() == b.itemsize() &&
+         a.shape == b.shape && a.strides == b.strides;
+}
+
+bool writes_one_place_twice(const Layout& layout) {
+  if (layout.numel() == 0) return false;
+  for (std::size_t d = 0; d < layout.shape.size(); ++d) {
+    if (layout.shape[d] > 1 && layout.strides[d] == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+template <>
+struct Rule<op::clone> {
+  static constexpr std::string_view gradient = "CloneBackward0";
+  static constexpr bool math_bits = true;
+  static Layout infer(const Tensor& self, MemoryFormat format) {
+    return Layout::packed_like(self.layout(), format);
+  }
+  static void run(Tensor& out, const Tensor& self, MemoryFormat /*format*/) {
+    copy_tensor(out, self);
+  }
+};
+
+template <>
+struct Rule<op::to_copy> {
+  static constexpr std::string_view gradient = "ToCopyBackward0";
+  static constexpr bool math_bits = true;
+  static Layout infer(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device,
+                      bool /*non_blocking*/, MemoryFormat format) {
+    Layout like = self.layout();
+    like.dtype = dtype.value_or(like.dtype);
+    like.device = device ? usable_device(*device) : like.device;
+    check_copy_out_of_meta("to", self.device(), like.device);
+    if (like.dtype != self.dtype() && (is_quantized(like.dtype) || is_quantized(self.dtype()))) {
+      throw DTypeError(concat("cannot convert ", repr(self.dtype()), " to ", repr(like.dtype),
+                              ": a quantised tensor's numbers need its scale and zero point, which "
+                              "are not in its elements"));
+    }
+    return Layout::packed_like(like, format);
+  }
+  static void run(Tensor& out, const Tensor& self, std::optional<DType> /*dtype*/,
+                  std::optional<Device> /*device*/, bool /*non_blocking*/,
+                  MemoryFormat /*format*/) {
+    warn_if_imaginary_part_is_lost(self.dtype(), out.dtype());
+    copy_tensor(out, self);
+  }
+};
+
+template <>
+struct Rule<op::copy_> {
+  static constexpr std::string_view gradient = "CopyBackwards";
+  static constexpr bool math_bits = true;
+  static void check(const Tensor& self, const Tensor& src, bool /*non_blocking*/) {
+    const Shape together = broadcast_shapes(self.shape(), src.shape());
+    if (together != self.shape()) {
+      throw ShapeError(concat("output with shape ", bracketed(self.shape()),
+                              " doesn't match the broadcast shape ", bracketed(together)));
+    }
+    check_copy_out_of_meta("copy_", src.device(), self.device());
+    if (self.is_meta()) return;
+    if (self.dtype() != src.dtype() && (is_quantized(self.dtype()) || is_quantized(src.dtype()))) {
+      throw DTypeError(concat("copy_: cannot convert ", repr(src.dtype()), " to ",
+                              repr(self.dtype()),
+                              ": a quantised tensor's numbers need its scale and zero point, which "
+                              "are not in its elements"));
+    }
+    if (writes_one_place_twice(self.layout())) {
+      throw Error(
+          concat("unsupported operation: more than one element of the written-to tensor refers to "
+                 "a single memory location (shape ",
+                 bracketed(self.shape()), ", strides ", bracketed(self.stride()),
+                 "). Please clone() the tensor before performing the operation."));
+    }
+  }
+  static void run(const Tensor& self, const Tensor& src, bool /*non_blocking*/) {
+    warn_if_imaginary_part_is_lost(src.dtype(), self.dtype());
+    const Tensor from = src.shape() == self.shape() ? src : src.expand(self.shape());
+    if (!may_share_memory(self, from)) return copy_tensor(self, from);
+    const Layout &to_layout = self.layout(), &from_layout = from.layout();
+    if (same_elements(to_layout, from_layout)) {
+      const bool nothing_to_do = to_layout.dtype == from_layout.dtype &&
+                                 to_layout.conj == from_layout.conj &&
+                                 to_layout.neg == from_layout.neg;
+      if (!nothing_to_do) copy_tensor(self, from);
+      return;
+    }
+    if (to_layout.is_non_overlapping_and_dense() && from_layout.is_non_overlapping_and_dense()) {
+      throw Error(
+          "unsupported operation: some elements of the input tensor and the written-to tensor "
+          "refer to a single memory "
+          "location. Please clone() the tensor before performing the operation.");
+    }
+    // They may interleave without meeting, or meet: PyTorch lets that happen. A copy in between
+    // makes it come out right.
+    copy_tensor(self, from.clone());
+  }
+};
+
+Tensor Tensor::clone(MemoryFormat format) const { return call<op::clone>(*this, format); }
+
+Tensor Tensor::to(const ToOptions& options) const {
+  const Layout& layout = this->layout();
+  const Device device = options.device ? usable_device(*options.device) : layout.device;
+  const DType dtype = options.dtype.value_or(layout.dtype);
+  const bool nothing_changes =
+      device == layout.device && dtype == layout.dtype && is_contiguous(options.memory_format);
+  if (nothing_changes && !options.copy) return *this;
+  return call<op::to_copy>(*this, options.dtype, options.device, options.non_blocking,
+                           options.memory_format);
+}
+
+Tensor Tensor::resolve_conj() const { return is_conj() ? clone() : *this; }
+Tensor Tensor::resolve_neg() const { return is_neg() ? clone() : *this; }
+
+const Tensor& Tensor::copy_(const Tensor& src, bool non_blocking) const {
+  call<op::copy_>(*this, src, non_blocking);
+  return *this;
+}
+
+}  // namespace tenon

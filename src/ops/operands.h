@@ -1,0 +1,19 @@
+// Questions that shape rules ask about several tensors.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+// The device all of them are on; DeviceError naming two that differ.
+Device same_device(std::string_view op, std::span<const Tensor> tensors);
+// The dtype all can be converted to.
+DType common_dtype(std::span<const Tensor> tensors);
+
+// NotImplementedError with PyTorch's words if src has no data and dst would need it.
+void check_copy_out_of_meta(std::string_view op, Device src, Device dst);
+
+}  // namespace tenon

@@ -1,0 +1,71 @@
+// What changes a tensor other than by writing elements: its data as a whole, and how a loaded value
+// takes its place.
+#include <utility>
+
+#include "base/text.h"
+#include "base/thread_state.h"
+#include "core/alias.h"
+#include "core/body_editor.h"
+#include "dispatch/wrapper_order.h"
+#include "tenon/error.h"
+#include "tenon/tensor.h"
+#include "tenon/wrapper.h"
+
+namespace tenon {
+
+namespace {
+
+// Whether one can take over the other's data: both dense with memory, both dense on meta, or
+// user-defined of one class.
+bool is_compatible(const Body& a, const Body& b) {
+  if (a.is_wrapper() != b.is_wrapper()) return false;
+  if (a.is_wrapper()) {
+    return *static_cast<const WrapperBody&>(a).wrapper_class().type ==
+           *static_cast<const WrapperBody&>(b).wrapper_class().type;
+  }
+  return a.layout().device.is_meta() == b.layout().device.is_meta();
+}
+
+}  // namespace
+
+Tensor Tensor::variable_data() const {
+  const Body& own = body();
+  if (own.is_wrapper()) return detach();
+  return Tensor(make_ref<Body>(Layout(own.layout()), Storage(own.storage())));
+}
+
+void Tensor::set_data(const Tensor& data) const {
+  Body &own = body(), &other = data.body();
+  if (!is_compatible(own, other)) {
+    throw Error(concat("set_data: a ", own.type_name(), " on ", device().str(), " and a ",
+                       other.type_name(), " on ", data.device().str(),
+                       " have incompatible tensor type: use swap_tensors, or make a new tensor"));
+  }
+  if (requires_grad() && !is_differentiable(data.dtype())) {
+    throw DTypeError(
+        concat("data set to a tensor that requires gradients must be floating point or complex "
+               "dtype, not ",
+               tenon::repr(data.dtype())));
+  }
+  const bool changes_kind = dtype() != data.dtype() || device() != data.device();
+  BodyEditor::set_layout(own, other.layout());
+  BodyEditor::set_storage(own, other.storage());
+  // A graph recorded before keeps its accumulator; graphs to come need one for the new dtype.
+  if (changes_kind) BodyEditor::forget_accumulator(own);
+}
+
+Tensor Tensor::module_load(const Tensor& value, bool assign) const {
+  const Tensor both[] = {*this, value};
+  const auto wrappers = wrappers_in_order(both);
+  if (!wrappers.empty() && thread_state().overrides_enabled) {
+    for (const WrapperBody* wrapper : wrappers) {
+      if (auto loaded = wrapper->module_load(*this, value, assign)) return *std::move(loaded);
+    }
+    throw NotImplementedError(
+        concat("no implementation found for 'module_load' on types that define their own: [",
+               joined_type_names(both), "]"));
+  }
+  return assign ? value.detach() : copy_(value).detach();
+}
+
+}  // namespace tenon
