@@ -29,6 +29,12 @@ inline constexpr bool is_complex_type = is_std_complex<T> || std::same_as<T, Com
 template <class T>
 inline constexpr bool is_quantized_type = info(dtype_of<T>).kind == DTypeKind::quantized;
 
+// NaN of the float8 types that have a single code for it becomes the integer 0; all others follow the
+// note above.
+template <class T>
+inline constexpr bool nan_becomes_zero = std::same_as<T, Float8_e4m3fnuz> || std::same_as<T, Float8_e5m2fnuz> ||
+                                         std::same_as<T, Float8_e8m0fnu>;
+
 namespace detail {
 
 template <std::signed_integral I, std::floating_point F>
@@ -79,7 +85,11 @@ constexpr To convert(From value) noexcept {
   } else if constexpr (is_std_complex<To>) {
     return {convert<typename To::value_type>(value), 0};
   } else if constexpr (is_small_float<From>) {
-    return convert<To>(static_cast<float>(value));
+    const auto wide = static_cast<float>(value);
+    if constexpr (nan_becomes_zero<From> && std::integral<To> && !std::same_as<To, bool>) {
+      if (wide != wide) return 0;
+    }
+    return convert<To>(wide);
   } else if constexpr (is_small_float<To>) {
     return To(convert<float>(value));  // a double is rounded twice, as in PyTorch
   } else if constexpr (std::same_as<To, bool>) {

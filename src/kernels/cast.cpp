@@ -76,6 +76,11 @@ void write(std::byte* dst, std::int64_t stride, const void* wide, std::int64_t n
   }
 }
 
+void zero_nans(void* wide, std::int64_t n) {
+  auto* values = static_cast<float*>(wide);
+  for (std::int64_t i = 0; i < n; ++i) values[i] = values[i] == values[i] ? values[i] : 0.0f;
+}
+
 template <class W>
 void conjugate(void* wide, std::int64_t n) {
   if constexpr (is_std_complex<W>) {
@@ -129,6 +134,7 @@ Cast::Cast(DType dst, DType src, bool conj, bool neg) {
       wide_size_ = sizeof(W);
       if (conj) conj_ = conjugate<W>;
       if (neg) neg_ = negate<W>;
+      if (nan_becomes_zero<S> && is_integral(dst)) zero_nans_ = zero_nans;
       visit(dst, [&]<class D>() {
         if constexpr (!is_quantized_type<D>) write_ = write<D, W>;
       });
@@ -141,6 +147,7 @@ void Cast::operator()(const CastRow& row) const {
   for (std::int64_t done = 0; done < row.n; done += kPiece) {
     const std::int64_t n = std::min(kPiece, row.n - done);
     read_(wide, row.src + done * row.src_stride, row.src_stride, n);
+    if (zero_nans_ != nullptr) zero_nans_(wide, n);
     if (conj_ != nullptr) conj_(wide, n);
     if (neg_ != nullptr) neg_(wide, n);
     write_(row.dst + done * row.dst_stride, row.dst_stride, wide, n);

@@ -36,6 +36,7 @@ class Cast {
   using Write = void (*)(std::byte* dst, std::int64_t stride, const void* wide, std::int64_t n);
 
   Read read_;
+  Transform zero_nans_ = nullptr;
   Transform conj_ = nullptr;
   Transform neg_ = nullptr;
   Write write_;

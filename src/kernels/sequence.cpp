@@ -14,7 +14,7 @@ namespace {
 // PyTorch works on 32 bytes at a time and, of those, on pairs. In the part of a sequence that fills
 // whole pairs, the first element of each vector is calculated and rounded, and the others from it;
 // the rest are calculated one by one. The small floating types do this in float, float itself in
-// double. Multiply and add are fused, except inside a vector of a small type.
+// double. Multiply and add are fused, except inside a vector of bfloat16.
 template <class T>
 using StepType = std::conditional_t<is_small_float<T>, float, double>;
 
@@ -25,7 +25,7 @@ T alone(StepType<T> start, StepType<T> step, std::int64_t i) {
 
 template <class T>
 T in_vector(StepType<T> base, StepType<T> step, std::int64_t i) {
-  if constexpr (is_small_float<T>) return convert<T>(base + step * static_cast<StepType<T>>(i));
+  if constexpr (std::same_as<T, BFloat16>) return convert<T>(base + step * static_cast<float>(i));
   return alone<T>(base, step, i);
 }
 

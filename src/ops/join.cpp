@@ -124,9 +124,7 @@ struct Rule<op::stack> {
     const auto d =
         static_cast<std::size_t>(wrap_dim(dim, static_cast<std::int64_t>(shape.size()) + 1));
     shape.insert(d, static_cast<std::int64_t>(tensors.size()));
-    std::vector<Tensor> unsqueezed;
-    for (const Tensor& tensor : tensors) unsqueezed.push_back(tensor.unsqueeze(dim));
-    return Layout::packed(shape, common_dtype(tensors), device, common_format(unsqueezed));
+    return Layout::packed(shape, common_dtype(tensors), device);
   }
 
   static void run(Tensor& out, std::span<const Tensor> tensors, std::int64_t dim) {

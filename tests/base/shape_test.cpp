@@ -1,0 +1,80 @@
+#include "tenon/shape.h"
+
+#include "support/matchers.h"
+
+namespace tenon {
+namespace {
+
+Dims counting(std::size_t n) {
+  Dims dims;
+  for (std::size_t i = 0; i < n; ++i) dims.push_back(static_cast<std::int64_t>(i));
+  return dims;
+}
+
+TEST(Dims, AreTheSameInsideAndOutsideTheObject) {
+  for (std::size_t n = 0; n < 12; ++n) {
+    const Dims dims = counting(n);
+    EXPECT_EQ(dims.size(), n);
+    Dims copied = dims;
+    EXPECT_EQ(copied, dims);
+    const Dims moved = std::move(copied);
+    EXPECT_EQ(moved, dims);
+    for (std::size_t m = 0; m < 12; ++m) {
+      Dims assigned = counting(m);
+      assigned = dims;
+      EXPECT_EQ(assigned, dims);
+      Dims taken = counting(m);
+      taken = Dims(dims);
+      EXPECT_EQ(taken, dims);
+    }
+  }
+}
+
+TEST(Dims, InsertAndEraseWorkAcrossTheBoundary) {
+  for (std::size_t n = 0; n < 9; ++n) {
+    for (std::size_t at = 0; at <= n; ++at) {
+      Dims dims = counting(n);
+      dims.insert(at, 77);
+      EXPECT_EQ(dims.size(), n + 1);
+      EXPECT_EQ(dims[at], 77);
+      dims.erase(at);
+      EXPECT_EQ(dims, counting(n));
+    }
+  }
+}
+
+TEST(Dims, AssigningToItselfKeepsThem) {
+  for (const std::size_t n : {3U, 8U}) {
+    Dims dims = counting(n);
+    const Dims& same = dims;
+    dims = same;
+    EXPECT_EQ(dims, counting(n));
+  }
+}
+
+TEST(Dims, ANumberStandsForAListOfOne) {
+  const Dims one = 7;
+  EXPECT_EQ(one, Dims({7}));
+  EXPECT_EQ(Dims::filled(3, 2), Dims({2, 2, 2}));
+}
+
+TEST(Dims, PrintAsATuple) {
+  EXPECT_EQ(Dims().repr(), "()");
+  EXPECT_EQ(Dims({3}).repr(), "(3,)");
+  EXPECT_EQ(Dims({3, 1}).repr(), "(3, 1)");
+}
+
+TEST(Shape, PrintsAsATorchSize) {
+  std::ostringstream out;
+  out << Shape({2, 3}) << Shape();
+  EXPECT_EQ(out.str(), "torch.Size([2, 3])torch.Size([])");
+}
+
+TEST(Shape, CountsElements) {
+  EXPECT_EQ(Shape().numel(), 1);
+  EXPECT_EQ(Shape({2, 0, 3}).numel(), 0);
+  EXPECT_EQ(Shape({2, 3, 4, 5, 6, 7}).numel(), 5040);
+}
+
+}  // namespace
+}  // namespace tenon

@@ -1,0 +1,34 @@
+#include "tenon/warning.h"
+
+#include <gtest/gtest.h>
+
+#include "base/warn.h"
+
+namespace tenon {
+namespace {
+
+TEST(Warning, GoesToTheHandlerAndNowhereElse) {
+  std::string heard;
+  const auto before = set_warning_handler([&](const std::string& message) { heard += message; });
+  warn("careful");
+  EXPECT_EQ(heard, "careful");
+  set_warning_handler({});
+  warn("nobody listens");
+  EXPECT_EQ(heard, "careful");
+  set_warning_handler(before);
+}
+
+TEST(Warning, IsSaidOnceAndOnlyToSomebody) {
+  std::atomic<bool> said{false};
+  int count = 0;
+  const auto before = set_warning_handler({});
+  warn_once(said, "silence");
+  set_warning_handler([&](const std::string&) { ++count; });
+  warn_once(said, "first");
+  warn_once(said, "second");
+  EXPECT_EQ(count, 1);
+  set_warning_handler(before);
+}
+
+}  // namespace
+}  // namespace tenon

@@ -1,0 +1,56 @@
+// A program outside the project: it sees the installed headers and libraries, and nothing else.
+#include <tenon/tenon.h>
+
+#include <iostream>
+
+namespace {
+
+// An operator and a tensor class of its own, to see that what users derive from is exported.
+struct scale_by {
+  using Signature = tenon::Tensor(const tenon::Tensor& self, double factor);
+  static constexpr tenon::OpKind kind = tenon::OpKind::pure;
+  static tenon::OpInfo info;
+};
+constinit tenon::OpInfo scale_by::info{"scale_by", scale_by::kind};
+
+class Boxed final : public tenon::Wrapper<Boxed> {
+ public:
+  explicit Boxed(const tenon::Tensor& payload) : Wrapper(payload), inside(payload) {}
+  std::optional<tenon::Value> dispatch(const tenon::OpCall& call) const override {
+    if (!call.is<tenon::op::detach>()) return std::nullopt;
+    return tenon::make_tensor<Boxed>(inside.detach());
+  }
+  tenon::Tensor inside;
+};
+
+}  // namespace
+
+template <>
+struct tenon::Rule<scale_by> {
+  static constexpr std::string_view gradient = no_gradient;
+  static Layout infer(const Tensor& self, double) { return Layout::packed_like(self.layout()); }
+  static void cpu(Tensor& out, const Tensor& self, double factor) {
+    const Tensor in = self.contiguous();
+    for (std::int64_t i = 0; i < in.numel(); ++i) {
+      out.data<float>()[i] = in.data<float>()[i] * static_cast<float>(factor);
+    }
+  }
+};
+
+int main() {
+  const tenon::Tensor a = tenon::arange(3.0), b = tenon::zeros({2, 2});
+  const auto id = a.id();
+  tenon::swap_tensors(a, b);
+  const tenon::Tensor scaled = tenon::call<scale_by>(b, 2.0);
+  const tenon::Tensor parameter = tenon::nn::make_parameter(tenon::make_tensor<Boxed>(scaled));
+  std::cout << a << '\n' << scaled << '\n' << tenon::kVersion << '\n';
+  bool refused = false;
+  try {
+    parameter.clone();
+  } catch (const tenon::NotImplementedError&) {  // thrown in the library, caught here by type
+    refused = true;
+  }
+  const bool right =
+      a.id() == id && scaled.select(0, 2).item<double>() == 4.0 && parameter.as<Boxed>() != nullptr;
+  return refused && right ? 0 : 1;
+}
