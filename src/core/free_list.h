@@ -6,26 +6,21 @@
 #include <cstddef>
 #include <new>
 
-// Sanitizers find a use after free only if freed memory is not handed out again.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TENON_FREE_LISTS 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define TENON_FREE_LISTS 0
-#endif
-#endif
-#ifndef TENON_FREE_LISTS
-#define TENON_FREE_LISTS 1
-#endif
-
 namespace tenon {
+
+// Sanitizers find a use after free only if freed memory is not handed out again.
+#ifdef TENON_SANITIZED
+inline constexpr bool kKeepFreed = false;
+#else
+inline constexpr bool kKeepFreed = true;
+#endif
 
 template <class T>
 class FreeList {
  public:
   // size is that of T; a derived class, which may be larger, goes to the general allocator.
   static void* allocate(std::size_t size) {
-    if (TENON_FREE_LISTS == 0 || size != sizeof(T)) return ::operator new(size);
+    if (!kKeepFreed || size != sizeof(T)) return ::operator new(size);
     FreeList& list = here();
     if (list.first_ == nullptr) return ::operator new(size);
     Link* link = list.first_;
@@ -35,7 +30,7 @@ class FreeList {
   }
 
   static void release(void* memory, std::size_t size) noexcept {
-    if (TENON_FREE_LISTS == 0 || size != sizeof(T)) return ::operator delete(memory);
+    if (!kKeepFreed || size != sizeof(T)) return ::operator delete(memory);
     FreeList& list = here();
     if (list.count_ >= kMost || list.closed_) return ::operator delete(memory);
     list.first_ = new (memory) Link{list.first_};

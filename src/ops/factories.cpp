@@ -34,9 +34,15 @@ Tensor with_grad(Tensor tensor, bool requires_grad) {
   return tensor;
 }
 
+// Fills a new tensor. Its version stays 0: nobody has seen it without the value.
+Tensor filled(Tensor fresh, const Scalar& value) {
+  (fresh.body().is_wrapper() ? fresh : fresh.variable_data()).fill_(value);
+  return fresh;
+}
+
 // What was filled on the CPU, on the device it was asked for. Meta takes no data.
-Tensor placed(const Tensor& filled, Device device, bool requires_grad) {
-  return with_grad(device.is_cpu() ? filled : filled.to(device), requires_grad);
+Tensor placed(const Tensor& here, Device device, bool requires_grad) {
+  return with_grad(device.is_cpu() ? here : here.to(device), requires_grad);
 }
 
 // A packed tensor for something that is calculated on the CPU first. On meta nothing is calculated,
@@ -125,8 +131,9 @@ Tensor empty_strided(const Shape& size, const Dims& stride, const TensorOptions&
 Tensor zeros(const Shape& size, const TensorOptions& options) {
   const Device device = device_or_default(options.device);
   Layout layout = Layout::packed(size, options.dtype.value_or(get_default_dtype()), device);
-  if (!device.is_cpu())
-    return with_grad(allocate_tensor(std::move(layout)).zero_(), options.requires_grad);
+  if (!device.is_cpu()) {
+    return with_grad(filled(allocate_tensor(std::move(layout)), 0), options.requires_grad);
+  }
   auto storage = Storage::allocate_zeroed(static_cast<std::size_t>(required_bytes(layout)));
   return with_grad(Tensor(make_ref<Body>(std::move(layout), std::move(storage))),
                    options.requires_grad);
@@ -134,8 +141,7 @@ Tensor zeros(const Shape& size, const TensorOptions& options) {
 
 Tensor full(const Shape& size, const Scalar& fill_value, const TensorOptions& options) {
   const DType dtype = options.dtype ? *options.dtype : fill_value.dtype();
-  Tensor out = empty(size, {.dtype = dtype, .device = options.device});
-  out.fill_(fill_value);
+  Tensor out = filled(empty(size, {.dtype = dtype, .device = options.device}), fill_value);
   return with_grad(std::move(out), options.requires_grad);
 }
 
@@ -159,7 +165,7 @@ Tensor eye(std::int64_t n, std::int64_t m, const TensorOptions& options) {
   if (n < 0) throw ValueError(concat("n must be greater or equal to 0, got ", n));
   if (m < 0) throw ValueError(concat("m must be greater or equal to 0, got ", m));
   Tensor out = zeros({n, m}, {.dtype = options.dtype, .device = options.device});
-  out.diagonal().fill_(1);
+  out.variable_data().diagonal().fill_(1);
   return with_grad(std::move(out), options.requires_grad);
 }
 
@@ -238,8 +244,8 @@ struct Rule<op::full_like> {
   static Tensor compose(const Tensor& self, const Scalar& fill_value, std::optional<DType> dtype,
                         std::optional<Device> device, MemoryFormat format) {
     const NoGradScope unrecorded;
-    return empty_like(self, {.dtype = dtype, .device = device, .memory_format = format})
-        .fill_(fill_value);
+    const LikeOptions options{.dtype = dtype, .device = device, .memory_format = format};
+    return filled(empty_like(self, options), fill_value);
   }
 };
 

@@ -59,10 +59,14 @@ struct Indexed {
 
 class Indexing {
  public:
-  explicit Indexing(const Tensor& self, std::span<const TensorIndex> indices) : self_(self) {
+  Indexing(const Tensor& self, std::span<const TensorIndex> indices) {
     out_.view = self;
     std::int64_t consumed = 0;
     for (const TensorIndex& index : indices) consumed += consumes(index);
+    if (consumed > self.dim() && self.dim() == 0) {
+      throw IndexError(
+          "invalid index of a 0-dim tensor. Use item<T>() to convert a 0-dim tensor to a number");
+    }
     if (consumed > self.dim()) {
       throw IndexError(concat("too many indices for tensor of dimension ", self.dim(), ": ",
                               consumed, " are given"));
@@ -113,10 +117,6 @@ class Indexing {
   }
 
   void pick(std::int64_t position) {
-    if (self_.dim() == 0) {
-      throw IndexError(
-          "invalid index of a 0-dim tensor. Use item<T>() to convert a 0-dim tensor to a number");
-    }
     const std::int64_t size = out_.view.size(at_);
     if (position < -size || position >= size) {
       throw IndexError(
@@ -159,7 +159,6 @@ class Indexing {
     ++at_;
   }
 
-  const Tensor& self_;
   Indexed out_;
   std::int64_t at_ = 0;  // the dimension of the view that comes next
 };

@@ -102,8 +102,11 @@ class Dispatcher<O, R(A...)> {
     return differentiable();
   }
   static constexpr bool differentiable() {
-    if constexpr (has_node) return true;
-    return !Rule<O>::gradient.empty();
+    if constexpr (has_node) {
+      return true;
+    } else {
+      return !Rule<O>::gradient.empty();
+    }
   }
 
  public:
@@ -114,8 +117,8 @@ class Dispatcher<O, R(A...)> {
     (for_each_tensor(args, scan), ...);
     const bool recording = kRecorded && scan.tracked && is_grad_enabled();
     if (!scan.wrapper && !recording) [[likely]]
-      return run(scan, args...);
-    return call_slowly(scan, recording, args...);
+      return run(scan, present(args)...);
+    return call_slowly(scan, recording, present(args)...);
   }
 
  private:

@@ -65,6 +65,16 @@ template <class T, class F>
   requires is_plain_argument<T>
 void for_each_tensor(const T& /*value*/, F&& /*f*/) {}
 
+// An optional tensor that is undefined is not there: a Rule needs to look at one thing only.
+template <class T>
+const T& present(const T& argument) {
+  return argument;
+}
+inline const std::optional<Tensor>& present(const std::optional<Tensor>& tensor) {
+  static const std::optional<Tensor> nothing;
+  return tensor && !tensor->defined() ? nothing : tensor;
+}
+
 // The argument with every tensor replaced.
 inline Tensor mapped(const Tensor& tensor, const OpCall::Map& map) { return map(tensor); }
 inline std::optional<Tensor> mapped(const std::optional<Tensor>& tensor, const OpCall::Map& map) {

@@ -1,0 +1,87 @@
+// The rules are tested against PyTorch's own text in tests/parity; here is what that does not reach.
+#include "tenon/printing.h"
+
+#include <clocale>
+
+#include "support/matchers.h"
+#include "support/wrappers.h"
+
+namespace tenon {
+namespace {
+
+class Printing : public testing::Test {
+ protected:
+  void TearDown() override { set_printoptions({.profile = "default"}); }
+};
+
+TEST_F(Printing, GradFnAndRequiresGradAreShown) {
+  const Tensor w = ones({2}).requires_grad_();
+  EXPECT_EQ(w.repr(), "tensor([1., 1.], requires_grad=True)");
+  EXPECT_EQ(w.clone().repr(), "tensor([1., 1.], grad_fn=<CloneBackward0>)");
+}
+
+TEST_F(Printing, ParametersSayWhatTheyAre) {
+  EXPECT_EQ(nn::make_parameter(ones({2})).repr(),
+            "Parameter containing:\ntensor([1., 1.], requires_grad=True)");
+  const Tensor scaled = make_tensor<ScaledTensor>(ones({1}), 0.5);
+  EXPECT_EQ(nn::make_parameter(scaled).repr(), "ScaledTensor(tensor([1.]), scale=0.5)");
+}
+
+TEST_F(Printing, AUserDefinedTensorWithoutTextOfItsOwnShowsWhatIsKnown) {
+  std::vector<std::string> log;
+  const Tensor t = make_tensor<LoggingTensor>(ones({5, 3}), log);
+  EXPECT_EQ(t.repr(), "LoggingTensor(..., size=(5, 3))");
+  EXPECT_EQ(nn::make_parameter(t).repr(),
+            "Parameter(LoggingTensor(..., size=(5, 3), requires_grad=True))");
+}
+
+TEST_F(Printing, ProfilesAreThoseOfPyTorch) {
+  set_printoptions({.profile = "short"});
+  EXPECT_EQ(get_printoptions().precision, 2);
+  EXPECT_EQ(get_printoptions().edgeitems, 2);
+  set_printoptions({.profile = "FULL"});
+  EXPECT_GT(get_printoptions().threshold, 1'000'000'000);
+  EXPECT_EQ(get_printoptions().precision, 4);
+  set_printoptions({.precision = 7, .profile = "default"});
+  EXPECT_EQ(get_printoptions().precision, 7);
+  EXPECT_EQ(get_printoptions().threshold, 1000);
+}
+
+TEST_F(Printing, WhatIsNotNamedStaysExceptSciMode) {
+  set_printoptions({.linewidth = 40, .sci_mode = true});
+  EXPECT_EQ(tensor({1.0, 2.0}).repr(), "tensor([1.0000e+00, 2.0000e+00])");
+  set_printoptions({.precision = 2});
+  EXPECT_EQ(get_printoptions().linewidth, 40);
+  EXPECT_EQ(get_printoptions().sci_mode, std::nullopt);
+}
+
+TEST_F(Printing, BadOptionsChangeNothing) {
+  expect_error<ValueError>([] { set_printoptions({.precision = 2, .edgeitems = -1}); }, "negative");
+  expect_error<ValueError>([] { set_printoptions({.profile = "tiny"}); }, "tiny", "short");
+  expect_error<ValueError>([] { set_printoptions({.precision = 100'000}); }, "100000", "1000");
+  EXPECT_EQ(get_printoptions().precision, 4);
+}
+
+TEST_F(Printing, TheLocaleHasNoSay) {
+  const std::string before = std::setlocale(LC_ALL, nullptr);
+  for (const char* name : {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE"}) {
+    if (std::setlocale(LC_ALL, name) == nullptr) continue;
+    EXPECT_EQ(tensor({1.5}).repr(), "tensor([1.5000])");
+  }
+  std::setlocale(LC_ALL, before.c_str());
+  EXPECT_EQ(tensor({1.5}).repr(), "tensor([1.5000])");
+}
+
+TEST_F(Printing, QuantisedElementsAreShownAsTheyAreStored) {
+  std::int8_t bytes[] = {1, -2};
+  EXPECT_EQ(from_blob(bytes, {2}, {.dtype = qint8}).repr(), "tensor([ 1, -2], dtype=torch.qint8)");
+}
+
+TEST_F(Printing, GoesToAStream) {
+  std::ostringstream out;
+  out << arange(2) << " " << arange(2).shape() << " " << arange(2).stride();
+  EXPECT_EQ(out.str(), "tensor([0, 1]) torch.Size([2]) (1,)");
+}
+
+}  // namespace
+}  // namespace tenon

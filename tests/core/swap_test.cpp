@@ -1,0 +1,226 @@
+// swap_tensors: what moves, what stays, and when it is refused.
+#include <thread>
+
+#include "core/body_editor.h"
+#include "core/saved_tensor.h"
+#include "support/matchers.h"
+#include "support/wrappers.h"
+
+namespace tenon {
+namespace {
+
+struct Facts {
+  explicit Facts(const Tensor& t)
+      : shape(t.shape()),
+        dtype(t.dtype()),
+        device(t.device()),
+        requires_grad(t.requires_grad()),
+        version(t.version()),
+        type(t.body().type_name()),
+        data(t.data_ptr()) {}
+  bool operator==(const Facts&) const = default;
+  Shape shape;
+  DType dtype;
+  Device device;
+  bool requires_grad;
+  std::int64_t version;
+  std::string type;
+  void* data;
+};
+
+std::vector<Tensor> all_kinds() {
+  return {ones({3}).requires_grad_(),
+          arange(6.0).view({2, 3}).clone(),
+          arange(4),
+          nn::make_parameter(zeros({2})),
+          empty({5, 5}, {.device = "meta"}),
+          make_tensor<ScaledTensor>(ones({2, 2}), 0.5),
+          tensor(true)};
+}
+
+TEST(SwapTensors, EveryPairOfKindsExchangesEverythingButIdentity) {
+  for (std::size_t i = 0; i < all_kinds().size(); ++i) {
+    for (std::size_t j = 0; j < all_kinds().size(); ++j) {
+      const Tensor a = all_kinds()[i], b = all_kinds()[j];
+      const Facts of_a(a), of_b(b);
+      const auto id_a = a.id(), id_b = b.id();
+      a.set_attribute("foo", "bar");
+      swap_tensors(a, b);
+      EXPECT_EQ(Facts(a), of_b);
+      EXPECT_EQ(Facts(b), of_a);
+      EXPECT_EQ(a.id(), id_a);
+      EXPECT_EQ(b.id(), id_b);
+      EXPECT_EQ(a.attribute("foo"), nullptr);
+      EXPECT_EQ(b.attribute("foo")->as_string(), "bar");
+    }
+  }
+}
+
+TEST(SwapTensors, EveryHandleFollows) {
+  const Tensor weight = zeros({2}), fresh = ones({3});
+  const std::vector<Tensor> optimizer{weight};
+  const Tensor another = weight;
+  swap_tensors(weight, fresh);
+  EXPECT_EQ(optimizer[0].shape(), Shape({3}));
+  EXPECT_TRUE(optimizer[0].is(weight));
+  EXPECT_TRUE(another.is(weight));
+}
+
+TEST(SwapTensors, InPlaceOperatorsReturnTheRightTensor) {
+  const Tensor a = zeros({2}), b = zeros({3});
+  swap_tensors(a, b);
+  EXPECT_TRUE(a.fill_(1).is(a));
+  EXPECT_EQ(a.shape(), Shape({3}));
+}
+
+TEST(SwapTensors, WithItselfDoesNothing) {
+  const Tensor a = arange(3), view = a.slice(0, 1);
+  swap_tensors(a, a);
+  EXPECT_EQ(a.shape(), Shape({3}));
+}
+
+TEST(SwapTensors, ParameterFlagAndGradMove) {
+  const Tensor p = nn::make_parameter(ones({2})), t = zeros({3});
+  p.set_grad(full({2}, 7.0));
+  swap_tensors(p, t);
+  EXPECT_FALSE(p.is_parameter());
+  EXPECT_FALSE(p.grad().defined());
+  EXPECT_TRUE(t.is_parameter());
+  EXPECT_EQ(t.grad().select(0, 0).item<float>(), 7.0f);
+}
+
+TEST(SwapTensors, AGradInItsSlotIsSwappedLikeAnyTensor) {
+  const Tensor p = nn::make_parameter(ones({2})), grad = zeros({2}), other = ones({2});
+  p.set_grad(grad);
+  swap_tensors(grad, other);
+  EXPECT_EQ(p.grad().select(0, 0).item<float>(), 1.0f);
+}
+
+TEST(SwapTensors, DetachedAliasesDoNotStandInTheWay) {
+  const Tensor a = ones({3}), alias = a.detach(), data = a.variable_data(), reread = a.view(int32);
+  swap_tensors(a, zeros({2}));
+  EXPECT_EQ(alias.shape(), Shape({3}));
+  EXPECT_EQ(alias.select(0, 0).item<float>(), 1.0f);
+}
+
+TEST(SwapTensors, RefusesATensorWithLiveViewsAndSaysHowMany) {
+  const Tensor a = arange(3), b = arange(2);
+  {
+    const Tensor view = a.slice(0, 1), of_view = view.view({2, 1});
+    expect_error<SwapError>([&] { swap_tensors(a, b); }, "the first tensor", "2 live views",
+                            "detach()");
+    expect_error<SwapError>([&] { swap_tensors(b, a); }, "the second tensor");
+    EXPECT_EQ(a.shape(), Shape({3}));
+    EXPECT_EQ(b.shape(), Shape({2}));
+    swap_tensors(view, b);  // a view itself may be
+  }
+  EXPECT_EQ(b.shape(), Shape({2}));
+}
+
+TEST(SwapTensors, AViewKeepsItsBaseWhenItMoves) {
+  const Tensor base = arange(4), other = zeros({1});
+  const Tensor view = base.slice(0, 2);
+  swap_tensors(view, other);
+  EXPECT_TRUE(other.base().is(base));
+  EXPECT_FALSE(view.is_view());
+}
+
+TEST(SwapTensors, NonLeavesMoveWithTheirHistory) {
+  const Tensor y = ones({2}).requires_grad_().clone(), other = zeros({3});
+  swap_tensors(y, other);
+  EXPECT_TRUE(y.is_leaf());
+  EXPECT_EQ(other.grad_fn()->name(), "CloneBackward0");
+}
+
+TEST(SwapTensors, RefusesWhatIsSavedForABackwardPass) {
+  const Tensor a = ones({3}).requires_grad_(), b = zeros({2});
+  {
+    const SavedTensor saved(a, SavedTensor::Role::input);
+    expect_error<SwapError>([&] { swap_tensors(a, b); }, "1 backward pass");
+    const Tensor view = a.detach();
+  }
+  swap_tensors(a, b);
+  EXPECT_EQ(a.shape(), Shape({2}));
+}
+
+TEST(SwapTensors, AnOutputThatANodeSavedMayBeSwapped) {
+  const Tensor y = ones({3});
+  const SavedTensor saved(y, SavedTensor::Role::output);
+  swap_tensors(y, zeros({2}));
+  EXPECT_EQ(saved.unpack("exp").shape(), Shape({3}));
+}
+
+// The accumulator of a leaf is held by graphs; here a graph is the tensor y.
+AccumulateGrad& accumulator_of(const Tensor& y) {
+  return dynamic_cast<AccumulateGrad&>(*y.grad_fn()->next_edges()[0].node);
+}
+
+TEST(SwapTensors, PoisonsTheAccumulatorOfAGraphRecordedBefore) {
+  const Tensor a = ones({3}).requires_grad_(), b = zeros({2});
+  const Tensor y = a.clone();
+  AccumulateGrad& accumulator = accumulator_of(y);
+  accumulator.check_not_poisoned();
+  swap_tensors(a, b);
+  expect_error<SwapError>([&] { accumulator.check_not_poisoned(); }, "poisoned by swap_tensors",
+                          "after backward");
+  swap_tensors(a, b);  // back again: the old graph stays poisoned, a new one is not
+  const Tensor again = a.clone();
+  EXPECT_NE(&accumulator_of(again), &accumulator);
+  accumulator_of(again).check_not_poisoned();
+}
+
+TEST(SwapTensors, ARefusalPoisonsNobody) {
+  const Tensor a = ones({3}).requires_grad_(), b = arange(4);
+  const Tensor y = a.clone(), view = b.slice(0, 1);
+  expect_error<SwapError>([&] { swap_tensors(a, b); }, "the second tensor");
+  accumulator_of(y).check_not_poisoned();
+}
+
+TEST(SwapTensors, HooksMoveAndStillFire) {
+  const Tensor a = ones({2}).requires_grad_(), b = zeros({3});
+  int fired = 0;
+  BodyEditor::need_autograd(a.body()).hooks.emplace_back(1, [&](const Tensor& grad) {
+    ++fired;
+    return grad;
+  });
+  swap_tensors(a, b);
+  EXPECT_TRUE(BodyEditor::autograd(a.body()) == nullptr ||
+              BodyEditor::autograd(a.body())->hooks.empty());
+  for (const auto& [id, hook] : BodyEditor::autograd(b.body())->hooks) hook(ones({2}));
+  EXPECT_EQ(fired, 1);
+}
+
+TEST(SwapTensors, RefusesATensorAndWhatItContains) {
+  const Tensor payload = ones({2, 2});
+  const Tensor outer = make_tensor<ScaledTensor>(payload, 0.5);
+  expect_error<SwapError>([&] { swap_tensors(outer, payload); }, "contains");
+  expect_error<SwapError>([&] { swap_tensors(payload, outer); }, "contains");
+  const Tensor twice = make_tensor<ScaledTensor>(outer, 2.0);
+  expect_error<SwapError>([&] { swap_tensors(twice, payload); }, "contains");
+  const Tensor p = nn::make_parameter(ones({2})), grad = zeros({2});
+  p.set_grad(grad);
+  expect_error<SwapError>([&] { swap_tensors(p, grad); }, "contains");
+  const Tensor holder = zeros({1}), held = ones({1});
+  holder.set_attribute("inside", Value::dict({{"a", Value::list({1, held})}}));
+  expect_error<SwapError>([&] { swap_tensors(held, holder); }, "contains");
+  EXPECT_EQ(outer.as<ScaledTensor>()->scale, 0.5);
+}
+
+TEST(SwapTensors, AnUndefinedTensorIsRefused) {
+  expect_error<Error>([] { swap_tensors(Tensor(), arange(2)); }, "undefined");
+  expect_error<Error>([] { swap_tensors(arange(2), Tensor()); }, "undefined");
+}
+
+TEST(SwapTensors, PairsOnDifferentThreadsDoNotMeet) {
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([] {
+      const Tensor a = arange(2), b = arange(3);
+      for (int i = 0; i < 1000; ++i) swap_tensors(a, b);
+      EXPECT_EQ(a.numel(), 2);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace tenon
