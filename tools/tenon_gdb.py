@@ -21,7 +21,7 @@ def dims(value):
     """The numbers of a tenon::Dims."""
     size = int(value["size_"])
     inline = value["inline_"]["_M_elems"]
-    if size > int(inline.type.range()[1]) + 1:
+    if size > int(inline.type.strip_typedefs().range()[1]) + 1:
         return [int(value["heap_"][i]) for i in range(size)]
     return [int(inline[i]) for i in range(size)]
 

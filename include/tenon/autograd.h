@@ -17,7 +17,7 @@ namespace tenon {
 class Node;
 
 // Where a gradient goes: into that input of that node. A null node takes none.
-struct Edge {
+struct TENON_API Edge {
   Ref<Node> node;
   std::uint32_t input = 0;
 };

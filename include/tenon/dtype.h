@@ -22,19 +22,19 @@ namespace tenon {
 // The elements of quantised storages. Their meaning (scale, zero point) is not in the element, so
 // they are opaque here: copied, compared and reinterpreted, never converted. The last two hold
 // several values in a byte.
-struct QInt8 {
+struct TENON_API QInt8 {
   std::int8_t bits = 0;
 };
-struct QUInt8 {
+struct TENON_API QUInt8 {
   std::uint8_t bits = 0;
 };
-struct QInt32 {
+struct TENON_API QInt32 {
   std::int32_t bits = 0;
 };
-struct QUInt4x2 {
+struct TENON_API QUInt4x2 {
   std::uint8_t bits = 0;
 };
-struct QUInt2x4 {
+struct TENON_API QUInt2x4 {
   std::uint8_t bits = 0;
 };
 

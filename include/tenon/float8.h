@@ -11,11 +11,13 @@
 #include <bit>
 #include <cstdint>
 
+#include "tenon/api.h"
+
 namespace tenon {
 
 namespace detail {
 
-struct Float8Format {
+struct TENON_API Float8Format {
   int mantissa;      // bits of mantissa
   int bias;          // of the exponent
   std::uint8_t max;  // code of the largest finite value
@@ -93,7 +95,7 @@ template <const Float8Format& F>
 inline constexpr std::array<float, 256> kFloat8Values = float8_table(F);
 
 template <const Float8Format& F>
-struct Float8 {
+struct TENON_API Float8 {
   std::uint8_t bits = 0;
 
   constexpr Float8() noexcept = default;
@@ -130,7 +132,7 @@ using Float8_e5m2 = detail::Float8<detail::kE5M2>;
 using Float8_e4m3fnuz = detail::Float8<detail::kE4M3FNUZ>;
 using Float8_e5m2fnuz = detail::Float8<detail::kE5M2FNUZ>;
 
-struct Float8_e8m0fnu {
+struct TENON_API Float8_e8m0fnu {
   std::uint8_t bits = 0;
 
   constexpr Float8_e8m0fnu() noexcept = default;

@@ -7,6 +7,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "tenon/api.h"
+
 namespace tenon {
 
 namespace detail {
@@ -56,7 +58,7 @@ constexpr float bfloat16_value(std::uint16_t bits) noexcept {
 
 }  // namespace detail
 
-struct Half {
+struct TENON_API Half {
   std::uint16_t bits = 0;
 
   constexpr Half() noexcept = default;
@@ -69,7 +71,7 @@ struct Half {
   }
 };
 
-struct BFloat16 {
+struct TENON_API BFloat16 {
   std::uint16_t bits = 0;
 
   constexpr BFloat16() noexcept = default;
@@ -85,7 +87,7 @@ struct BFloat16 {
 };
 
 // complex32: std::complex is only defined for the standard floating types.
-struct ComplexHalf {
+struct TENON_API ComplexHalf {
   Half real;
   Half imag;
 };

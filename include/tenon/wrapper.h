@@ -35,13 +35,13 @@
 namespace tenon {
 
 // What a user-defined tensor is made of: its tensors by name, and everything else.
-struct Flattened {
+struct TENON_API Flattened {
   std::vector<std::pair<std::string, Tensor>> tensors;
   Value context;
 };
 
 // A class of user-defined tensors, and the one it is derived from.
-struct WrapperClass {
+struct TENON_API WrapperClass {
   const std::type_info* type;
   const WrapperClass* parent;  // null for WrapperBody
 

@@ -3,8 +3,10 @@
 // TENON_ASSERTIONS is on.
 #pragma once
 
+#include "tenon/api.h"
+
 namespace tenon::detail {
-[[noreturn]] void assertion_failed(const char* condition, const char* file, int line);
+[[noreturn]] TENON_API void assertion_failed(const char* condition, const char* file, int line);
 }  // namespace tenon::detail
 
 #ifdef TENON_ASSERTIONS

@@ -9,11 +9,12 @@
 #include <cstdint>
 #include <string>
 
+#include "tenon/api.h"
 #include "tenon/ref.h"
 
 namespace tenon {
 
-class Mapping final : public RefCounted {
+class TENON_API Mapping final : public RefCounted {
  public:
   enum class Mode : std::uint8_t {
     private_copy,  // writes stay in this process; the file never changes

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "tenon/api.h"
+
 namespace tenon {
 
 inline void append(std::string& out, std::string_view text) { out += text; }
@@ -25,7 +27,7 @@ void append(std::string& out, I value) {
 }
 
 // The shortest text that reads back as the same number, as Python prints it: 0.5, 1e-05, inf, 3.0.
-void append(std::string& out, double value);
+TENON_API void append(std::string& out, double value);
 
 // Any type with a repr() prints as that.
 template <class T>
@@ -44,6 +46,6 @@ std::string concat(const Parts&... parts) {
 }
 
 // "[2, 3]": how PyTorch shows sizes and strides inside a message.
-std::string bracketed(std::span<const std::int64_t> values);
+TENON_API std::string bracketed(std::span<const std::int64_t> values);
 
 }  // namespace tenon

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/function_ref.h"
+#include "tenon/api.h"
 
 namespace tenon {
 
@@ -13,7 +14,7 @@ namespace tenon {
 // forked child, and for a range of one chunk, it is a plain call. The threads have the caller's
 // thread state (tenon/device.h and others). If chunks throw, the rest is left undone and one of the
 // exceptions comes out here.
-void parallel_for(std::int64_t begin, std::int64_t end, std::int64_t grain,
-                  FunctionRef<void(std::int64_t first, std::int64_t last)> work);
+TENON_API void parallel_for(std::int64_t begin, std::int64_t end, std::int64_t grain,
+                            FunctionRef<void(std::int64_t first, std::int64_t last)> work);
 
 }  // namespace tenon

@@ -4,12 +4,14 @@
 #include <atomic>
 #include <string>
 
+#include "tenon/api.h"
+
 namespace tenon {
 
-void warn(const std::string& message);
+TENON_API void warn(const std::string& message);
 
 // Says it the first time only, for as long as `said` lives. A warning nobody listens to does not
 // count as said.
-void warn_once(std::atomic<bool>& said, const std::string& message);
+TENON_API void warn_once(std::atomic<bool>& said, const std::string& message);
 
 }  // namespace tenon

@@ -1,6 +1,7 @@
 // New bodies and tensors over memory that is there already.
 #pragma once
 
+#include "tenon/api.h"
 #include "tenon/body.h"
 #include "tenon/layout.h"
 #include "tenon/tensor.h"
@@ -9,9 +10,9 @@ namespace tenon {
 
 // The same storage and version counter under another layout, without history. Of a user-defined
 // tensor there is none.
-Ref<Body> alias_body(Body& body, Layout&& layout);
+TENON_API Ref<Body> alias_body(Body& body, Layout&& layout);
 
 // A new tensor with memory for the layout (none on meta), uninitialised.
-Tensor allocate_tensor(Layout&& layout);
+TENON_API Tensor allocate_tensor(Layout&& layout);
 
 }  // namespace tenon

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/api.h"
 #include "tenon/autograd.h"
 #include "tenon/body.h"
 #include "tenon/tensor.h"
@@ -18,7 +19,7 @@ namespace tenon {
 // Collects the gradient of a leaf. One at a time for a leaf, made when an operator first needs it;
 // it holds the body, so that a graph stays right when the tensor's body is exchanged, and is held
 // by the graph alone.
-class AccumulateGrad final : public Node {
+class TENON_API AccumulateGrad final : public Node {
  public:
   explicit AccumulateGrad(Ref<Body> leaf) noexcept : leaf_(std::move(leaf)) {}
   ~AccumulateGrad() override;
@@ -56,6 +57,6 @@ struct Attributes {
 
 // Where a gradient of the tensor goes: its node, its accumulator if it is a leaf that requires
 // grad, or nowhere.
-Edge gradient_edge(const Tensor& tensor);
+TENON_API Edge gradient_edge(const Tensor& tensor);
 
 }  // namespace tenon

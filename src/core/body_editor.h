@@ -4,12 +4,13 @@
 #include <utility>
 
 #include "core/autograd_meta.h"
+#include "tenon/api.h"
 #include "tenon/body.h"
 #include "tenon/tensor.h"
 
 namespace tenon {
 
-class BodyEditor {
+class TENON_API BodyEditor {
  public:
   static void set_layout(Body& body, Layout layout) { body.layout_ = std::move(layout); }
   static void set_storage(Body& body, Storage storage) { body.storage_ = std::move(storage); }

@@ -1,6 +1,7 @@
 // The devices that can be used: the CPU, meta, and those with a backend.
 #pragma once
 
+#include "tenon/api.h"
 #include "tenon/device.h"
 #include "tenon/device_backend.h"
 
@@ -8,6 +9,6 @@ namespace tenon {
 
 // The device as tensors carry it: the CPU and meta without an index, others with one. DeviceError
 // if there is no backend for it, or no device of that number.
-Device usable_device(Device device);
+TENON_API Device usable_device(Device device);
 
 }  // namespace tenon

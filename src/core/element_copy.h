@@ -2,16 +2,17 @@
 #pragma once
 
 #include "kernels/loop.h"
+#include "tenon/api.h"
 #include "tenon/tensor.h"
 
 namespace tenon {
 
 // A dense tensor on the CPU as kernels see it.
-Operand operand(const Tensor& tensor);
+TENON_API Operand operand(const Tensor& tensor);
 
 // dst = src, converting dtype and resolving conjugation and negation. Same shape, both dense,
 // neither on meta; they do not overlap unless they are the same elements. The device of either
 // decides who copies. Versions and history are the caller's business.
-void copy_tensor(const Tensor& dst, const Tensor& src);
+TENON_API void copy_tensor(const Tensor& dst, const Tensor& src);
 
 }  // namespace tenon

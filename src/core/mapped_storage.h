@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "base/mapping.h"
+#include "tenon/api.h"
 #include "tenon/ref.h"
 #include "tenon/storage.h"
 
@@ -11,6 +12,6 @@ namespace tenon {
 
 // The file stays mapped for as long as any slice lives. ValueError if the slice is not inside the
 // mapping.
-Storage mapped_storage(Ref<Mapping> mapping, std::size_t offset, std::size_t nbytes);
+TENON_API Storage mapped_storage(Ref<Mapping> mapping, std::size_t offset, std::size_t nbytes);
 
 }  // namespace tenon

@@ -8,13 +8,14 @@
 #include <cstdint>
 #include <string_view>
 
+#include "tenon/api.h"
 #include "tenon/autograd.h"
 #include "tenon/body.h"
 #include "tenon/tensor.h"
 
 namespace tenon {
 
-class SavedTensor {
+class TENON_API SavedTensor {
  public:
   enum class Role : std::uint8_t { input, output };
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tenon/api.h"
 #include "tenon/dtype.h"
 
 namespace tenon {
@@ -24,7 +25,7 @@ struct CastRow {
 // in pieces that stay in the first-level cache, transformed there, and written from it. That is
 // what PyTorch's conversions amount to, and takes 21 + 6 * 21 loops where a loop for each pair
 // would take 441.
-class Cast {
+class TENON_API Cast {
  public:
   Cast(DType dst, DType src, bool conj = false, bool neg = false);
   void operator()(const CastRow& row) const;

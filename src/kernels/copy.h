@@ -4,6 +4,7 @@
 #include <span>
 
 #include "kernels/loop.h"
+#include "tenon/api.h"
 #include "tenon/dtype.h"
 
 namespace tenon {
@@ -16,7 +17,8 @@ struct CopyTransform {
 
 // dst = convert(src) over the shape. The operands do not overlap, or are the very same elements.
 // DTypeError if one dtype is quantised and the other is not the same.
-void copy_elements(std::span<const std::int64_t> shape, const Operand& dst, DType dst_dtype,
-                   const Operand& src, DType src_dtype, CopyTransform transform = {});
+TENON_API void copy_elements(std::span<const std::int64_t> shape, const Operand& dst,
+                             DType dst_dtype, const Operand& src, DType src_dtype,
+                             CopyTransform transform = {});
 
 }  // namespace tenon

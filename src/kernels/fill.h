@@ -5,11 +5,12 @@
 #include <span>
 
 #include "kernels/loop.h"
+#include "tenon/api.h"
 
 namespace tenon {
 
 // element: itemsize bytes.
-void fill_elements(std::span<const std::int64_t> shape, const Operand& dst,
-                   const std::byte* element);
+TENON_API void fill_elements(std::span<const std::int64_t> shape, const Operand& dst,
+                             const std::byte* element);
 
 }  // namespace tenon

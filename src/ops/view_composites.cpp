@@ -125,6 +125,7 @@ struct Rule<op::chunk> {
     if (chunks <= 0)
       throw ValueError(concat("chunk expects `chunks` to be greater than 0, got: ", chunks));
     const std::int64_t size = self.size(dim);
+    if (size == 0) rules::check_pieces(chunks, "chunk");
     // An empty dimension has as many chunks as were asked for, all of them empty.
     if (size == 0) return self.split(Dims::filled(static_cast<std::size_t>(chunks), 0), dim);
     return self.split(size / chunks + (size % chunks != 0 ? 1 : 0), dim);

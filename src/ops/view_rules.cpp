@@ -18,6 +18,27 @@ std::int64_t times(std::int64_t stride, std::int64_t factor) {
   return checked_mul(stride, factor).value_or(stride);
 }
 
+// The offset so many steps further. Only a tensor without elements can be so far away that this
+// overflows, and then it does not matter.
+std::int64_t moved(std::int64_t offset, std::int64_t steps, std::int64_t stride) {
+  const auto way = checked_mul(steps, stride);
+  return way ? checked_add(offset, *way).value_or(offset) : offset;
+}
+
+// Note [Sizes multiply]
+// The sizes of every tensor, an empty one counted as 1, multiply to a number of bytes that fits 63
+// bits, so that no product of some of them ever overflows. Layout::packed sees to it for new tensors,
+// and this for views that show the same elements again and so could have any number of them.
+Layout countable(Layout out, const char* op) {
+  std::optional<std::int64_t> bytes = out.itemsize();
+  for (const std::int64_t size : out.shape) {
+    bytes = bytes ? checked_mul(*bytes, std::max<std::int64_t>(size, 1)) : std::nullopt;
+  }
+  if (bytes) return out;
+  throw ShapeError(concat(op, ": a tensor of sizes ", bracketed(out.shape),
+                          " has more elements than can be counted"));
+}
+
 // A dimension that is there: unlike wrap_dim, none of a tensor without dimensions.
 std::size_t existing_dim(const Layout& self, std::int64_t dim, const char* op) {
   if (self.shape.empty()) throw IndexError(concat(op, "() cannot be applied to a 0-dim tensor."));
@@ -127,7 +148,7 @@ Layout view_dtype(const Layout& self, DType dtype) {
     const std::int64_t ratio = old_size / new_size;
     for (std::size_t d = 0; d < last; ++d) out.strides[d] = times(self.strides[d], ratio);
     out.shape[last] *= ratio;
-    out.offset *= ratio;
+    out.offset = times(self.offset, ratio);
     return out;
   }
   const std::int64_t ratio = new_size / old_size;
@@ -154,7 +175,7 @@ Layout slice(const Layout& self, std::int64_t dim, std::optional<std::int64_t> s
   const std::int64_t first = clamp(start.value_or(0));
   const std::int64_t last = std::max(first, clamp(end.value_or(size)));
   Layout out = self;
-  out.offset += first * self.strides[d];
+  out.offset = moved(self.offset, first, self.strides[d]);
   const std::int64_t length = last - first;
   out.shape[d] = length / step + (length % step != 0 ? 1 : 0);
   out.strides[d] = times(self.strides[d], step);
@@ -169,7 +190,7 @@ Layout select(const Layout& self, std::int64_t dim, std::int64_t index) {
                             bracketed(self.shape), " at dimension ", d));
   }
   Layout out = self;
-  out.offset += (index < 0 ? index + size : index) * self.strides[d];
+  out.offset = moved(self.offset, index < 0 ? index + size : index, self.strides[d]);
   out.shape.erase(d);
   out.strides.erase(d);
   return out;
@@ -235,15 +256,7 @@ Layout expand(const Layout& self, const Shape& size) {
                  ".  Tensor sizes: ", bracketed(self.shape)));
     }
   }
-  // The elements need not fit memory, being the same ones again, but their number has to be a
-  // number.
-  std::optional<std::int64_t> count = 1;
-  for (const std::int64_t n : out.shape) count = count ? checked_mul(*count, n) : std::nullopt;
-  if (!count || !checked_mul(*count, self.itemsize())) {
-    throw ShapeError(concat("expand: a tensor of sizes ", bracketed(out.shape),
-                            " has more elements than can be counted"));
-  }
-  return out;
+  return countable(std::move(out), "expand");
 }
 
 Layout squeeze(const Layout& self) {
@@ -304,7 +317,7 @@ Layout as_strided(const Layout& self, const Shape& size, const Dims& stride,
                             " requiring a storage size of ", needed,
                             " are out of bounds for storage of size ", storage_bytes));
   }
-  return out;
+  return countable(std::move(out), "as_strided");
 }
 
 Layout diagonal(const Layout& self, std::int64_t offset, std::int64_t dim1, std::int64_t dim2) {
@@ -317,7 +330,10 @@ Layout diagonal(const Layout& self, std::int64_t offset, std::int64_t dim1, std:
                                   ? (offset >= columns ? 0 : std::min(rows, columns - offset))
                                   : (offset <= -rows ? 0 : std::min(rows + offset, columns));
   Layout out = self;
-  if (length > 0) out.offset += offset >= 0 ? offset * self.strides[b] : -offset * self.strides[a];
+  if (length > 0) {
+    out.offset = offset >= 0 ? moved(self.offset, offset, self.strides[b])
+                             : moved(self.offset, -offset, self.strides[a]);
+  }
   out.shape.erase(std::max(a, b));
   out.shape.erase(std::min(a, b));
   out.strides.erase(std::max(a, b));
@@ -343,7 +359,14 @@ Layout unfold(const Layout& self, std::int64_t dim, std::int64_t size, std::int6
   }
   out.shape.push_back(size);
   out.strides.push_back(stride);
-  return out;
+  return countable(std::move(out), "unfold");
+}
+
+void check_pieces(std::int64_t count, const char* op) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 28;
+  if (count <= kMost) return;
+  throw ValueError(
+      concat(op, ": ", count, " tensors would come out, and ", kMost, " are the most"));
 }
 
 std::vector<Layout> split(const Layout& self, std::int64_t split_size, std::int64_t dim) {
@@ -357,10 +380,11 @@ std::vector<Layout> split(const Layout& self, std::int64_t split_size, std::int6
     throw ValueError(concat(
         "split_size can only be 0 if dimension size is 0, but got dimension size of ", size));
   }
+  if (split_size != 0) check_pieces(size / split_size, "split");
   std::vector<Layout> out;
   for (std::int64_t first = 0; first < size; first += split_size) {
     Layout& piece = out.emplace_back(self);
-    piece.offset += first * self.strides[d];
+    piece.offset = moved(self.offset, first, self.strides[d]);
     piece.shape[d] = std::min(split_size, size - first);
     if (split_size > size - first) break;  // and adding it would overflow
   }
@@ -390,7 +414,7 @@ std::vector<Layout> split_with_sizes(const Layout& self, const Dims& sizes, std:
   std::int64_t first = 0;
   for (const std::int64_t size : sizes) {
     Layout& piece = out.emplace_back(self);
-    piece.offset += first * self.strides[d];
+    piece.offset = moved(self.offset, first, self.strides[d]);
     piece.shape[d] = size;
     first += size;
   }
@@ -401,6 +425,7 @@ std::vector<Layout> unbind(const Layout& self, std::int64_t dim) {
   if (self.shape.empty())
     throw IndexError(concat("Dimension specified as ", dim, " but tensor has no dimensions"));
   const std::size_t d = at(wrap_dim(dim, self.dim()));
+  check_pieces(self.shape[d], "unbind");
   std::vector<Layout> out;
   for (std::int64_t i = 0; i < self.shape[d]; ++i) out.push_back(select(self, dim, i));
   return out;
@@ -418,7 +443,7 @@ Layout view_as_real(const Layout& self) {
   Layout out = self;
   out.dtype = to_real(self.dtype);
   for (std::int64_t& stride : out.strides) stride = times(stride, 2);
-  out.offset *= 2;
+  out.offset = times(self.offset, 2);
   out.shape.push_back(2);
   out.strides.push_back(1);
   return out;

@@ -32,6 +32,8 @@ Layout as_strided(const Layout& self, const Shape& size, const Dims& stride,
                   std::optional<std::int64_t> offset, std::size_t storage_bytes);
 Layout diagonal(const Layout& self, std::int64_t offset, std::int64_t dim1, std::int64_t dim2);
 Layout unfold(const Layout& self, std::int64_t dim, std::int64_t size, std::int64_t step);
+// A list of tensors this long would not fit memory. ValueError.
+void check_pieces(std::int64_t count, const char* op);
 std::vector<Layout> split(const Layout& self, std::int64_t split_size, std::int64_t dim);
 std::vector<Layout> split_with_sizes(const Layout& self, const Dims& sizes, std::int64_t dim);
 std::vector<Layout> unbind(const Layout& self, std::int64_t dim);

@@ -18,7 +18,7 @@ if(WAY STREQUAL "find_package")
   run(${configure} -S ${SOURCE}/tests/consumer/find_package -B ${WORK}/build -DCMAKE_PREFIX_PATH=${WORK}/prefix)
 elseif(WAY STREQUAL "add_subdirectory")
   run(${configure} -S ${SOURCE}/tests/consumer/add_subdirectory -B ${WORK}/build -DTENON_SOURCE=${SOURCE}
-      -DCMAKE_CXX_FLAGS_RELEASE=-O0)
+      -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DBUILD_SHARED_LIBS=ON)
 else()
   file(GLOB pc ${WORK}/prefix/lib*/pkgconfig ${WORK}/prefix/lib/*/pkgconfig)
   set(ENV{PKG_CONFIG_PATH} ${pc})

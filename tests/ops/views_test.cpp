@@ -88,6 +88,12 @@ TEST(Views, TheLargestAndSmallestNumbersAreHarmless) {
                            "more elements than can be counted");
   expect_error<ShapeError>([&] { x.as_strided({kMax, kMax}, {kMax, kMax}); }, "overflow");
   expect_error<ShapeError>([&] { x.as_strided({2}, {1}, kMax); }, "overflow");
+  // The same element again and again fits any memory, but can no longer be counted.
+  expect_error<ShapeError>([&] { x.as_strided({kMax, kMax}, {0, 0}); }, "as_strided", "counted");
+  const Tensor long_one = empty({std::int64_t{1} << 40}, {.device = "meta"});
+  expect_error<ShapeError>([&] { long_one.unfold(0, std::int64_t{1} << 39, 1); }, "unfold",
+                           "counted");
+  expect_error<ShapeError>([&] { x.as_strided({kMax, kMax, 0}, {0, 0, 1}); }, "counted");
   expect_error<ShapeError>([&] { x.as_strided({2}, {1}, -1); }, "invalid storage offset -1");
   expect_error<ShapeError>([&] { x.as_strided({-2}, {1}); }, "negative");
   expect_error<ShapeError>([&] { x.as_strided({2}, {-1}); }, "Negative strides");
@@ -95,6 +101,9 @@ TEST(Views, TheLargestAndSmallestNumbersAreHarmless) {
   expect_error<ShapeError>([&] { x.split({kMax, kMax}, 0); }, "sum exactly to 2");
   expect_error<ValueError>([&] { x.chunk(kMin); }, "got: -9223372036854775808");
   EXPECT_EQ(x.chunk(kMax).size(), 2U);
+  expect_error<ValueError>([] { empty({0}).chunk(kMax); }, "chunk", "9223372036854775807");
+  expect_error<ValueError>([&] { long_one.split(1); }, "split", "1099511627776");
+  expect_error<ValueError>([&] { long_one.unbind(); }, "unbind", "1099511627776");
   // Strides of a dimension with one element are never walked and may be anything.
   const Tensor odd = x.as_strided({1, 2}, {kMax, 1});
   EXPECT_EQ(odd.view({2}).shape(), Shape({2}));

@@ -1,0 +1,17 @@
+# Compiles FILE as it is, which must work, and with MISTAKE defined, which must not. Where the compiler's own words are
+# enough the file says nothing more; where ours are meant, its line "// expect: TEXT" names them.
+set(compile ${CXX} -std=c++20 -fsyntax-only -I ${SOURCE}/include ${FILE})
+execute_process(COMMAND ${compile} RESULT_VARIABLE failed ERROR_VARIABLE output)
+if(failed)
+  message(FATAL_ERROR "without the mistake it must compile:\n${output}")
+endif()
+execute_process(COMMAND ${compile} -DMISTAKE RESULT_VARIABLE failed ERROR_VARIABLE output)
+if(NOT failed)
+  message(FATAL_ERROR "with the mistake it compiles")
+endif()
+file(STRINGS ${FILE} expected REGEX "^// expect: ")
+string(REPLACE "// expect: " "" expected "${expected}")
+string(FIND "${output}" "${expected}" place)
+if(place EQUAL -1)
+  message(FATAL_ERROR "it fails, but not with '${expected}':\n${output}")
+endif()
