@@ -51,15 +51,13 @@ class TENON_API Device {
   constexpr Device() noexcept = default;
   // No index means the current device of that type. It is part of the value: "cuda" is not equal to
   // "cuda:0".
-  constexpr Device(
-      DeviceType type,
-      std::optional<int> index = std::nullopt) noexcept  // NOLINT: Device d = DeviceType::cuda
+  constexpr Device(DeviceType type,
+                   std::optional<int> index = std::nullopt) noexcept  // Device d = DeviceType::cuda
       : type_(type), index_(static_cast<std::int16_t>(index.value_or(-1))) {}
   // "cpu", "cuda:1": a type, and an index in decimal without sign or leading zeros. Anything else
   // is a DeviceError.
-  Device(std::string_view text);  // NOLINT(google-explicit-constructor): torch.device("meta")
-  Device(const char* text)
-      : Device(std::string_view(text)) {}  // NOLINT(google-explicit-constructor)
+  Device(std::string_view text);  // torch.device("meta")
+  Device(const char* text) : Device(std::string_view(text)) {}
 
   static constexpr Device cpu() noexcept { return {}; }
   static constexpr Device meta() noexcept { return {DeviceType::meta}; }

@@ -49,10 +49,8 @@ class TENON_API NestedNumbers {
   NestedNumbers() = default;  // {}: no numbers
   template <class T>
     requires(std::constructible_from<Scalar, T> && !std::same_as<std::remove_cvref_t<T>, Scalar>)
-  NestedNumbers(T number)
-      : number_(number), is_list_(false) {}  // NOLINT(google-explicit-constructor)
-  NestedNumbers(Scalar number)
-      : number_(number), is_list_(false) {}  // NOLINT(google-explicit-constructor)
+  NestedNumbers(T number) : number_(number), is_list_(false) {}
+  NestedNumbers(Scalar number) : number_(number), is_list_(false) {}
   NestedNumbers(std::initializer_list<NestedNumbers> list) : list_(list) {}
 
   bool is_list() const noexcept { return is_list_; }

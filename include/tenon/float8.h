@@ -65,7 +65,7 @@ constexpr std::uint8_t float8_bits(float value, const Float8Format& format) noex
 }
 
 constexpr float float8_value(std::uint8_t bits, const Float8Format& format) noexcept {
-  constexpr float kNaN = std::bit_cast<float>(0x7fc00000u);
+  constexpr auto kNaN = std::bit_cast<float>(0x7fc00000u);
   const auto code = static_cast<std::uint8_t>(bits & 0x7fu);
   const bool negative = (bits & 0x80u) != 0;
   if (!format.negative_zero && bits == 0x80u) return kNaN;
@@ -79,7 +79,7 @@ constexpr float float8_value(std::uint8_t bits, const Float8Format& format) noex
   const int significand =
       (code & ((1 << format.mantissa) - 1)) | (field != 0 ? 1 << format.mantissa : 0);
   const int exponent = (field != 0 ? field : 1) - format.bias - format.mantissa;
-  const float scale = std::bit_cast<float>(static_cast<std::uint32_t>(exponent + 127) << 23);
+  const auto scale = std::bit_cast<float>(static_cast<std::uint32_t>(exponent + 127) << 23);
   const float magnitude = static_cast<float>(significand) * scale;
   return negative ? -magnitude : magnitude;
 }
@@ -100,7 +100,7 @@ struct TENON_API Float8 {
 
   constexpr Float8() noexcept = default;
   constexpr explicit Float8(float value) noexcept : bits(float8_bits(value, F)) {}
-  constexpr operator float() const noexcept { return kFloat8Values<F>[bits]; }  // NOLINT: exact
+  constexpr operator float() const noexcept { return kFloat8Values<F>[bits]; }  // exact
   static constexpr Float8 from_bits(std::uint8_t bits) noexcept {
     Float8 value;
     value.bits = bits;
@@ -137,9 +137,7 @@ struct TENON_API Float8_e8m0fnu {
 
   constexpr Float8_e8m0fnu() noexcept = default;
   constexpr explicit Float8_e8m0fnu(float value) noexcept : bits(detail::float8_e8m0_bits(value)) {}
-  constexpr operator float() const noexcept {
-    return detail::float8_e8m0_value(bits);
-  }  // NOLINT: exact
+  constexpr operator float() const noexcept { return detail::float8_e8m0_value(bits); }  // exact
   static constexpr Float8_e8m0fnu from_bits(std::uint8_t bits) noexcept {
     Float8_e8m0fnu value;
     value.bits = bits;

@@ -63,7 +63,7 @@ struct TENON_API Half {
 
   constexpr Half() noexcept = default;
   constexpr explicit Half(float value) noexcept : bits(detail::half_bits(value)) {}
-  constexpr operator float() const noexcept { return detail::half_value(bits); }  // NOLINT: exact
+  constexpr operator float() const noexcept { return detail::half_value(bits); }  // exact
   static constexpr Half from_bits(std::uint16_t bits) noexcept {
     Half half;
     half.bits = bits;
@@ -76,9 +76,7 @@ struct TENON_API BFloat16 {
 
   constexpr BFloat16() noexcept = default;
   constexpr explicit BFloat16(float value) noexcept : bits(detail::bfloat16_bits(value)) {}
-  constexpr operator float() const noexcept {
-    return detail::bfloat16_value(bits);
-  }  // NOLINT: exact
+  constexpr operator float() const noexcept { return detail::bfloat16_value(bits); }  // exact
   static constexpr BFloat16 from_bits(std::uint16_t bits) noexcept {
     BFloat16 value;
     value.bits = bits;

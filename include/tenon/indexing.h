@@ -32,17 +32,14 @@ class TENON_API TensorIndex {
  public:
   enum class Kind : std::uint8_t { none, ellipsis, integer, boolean, slice, tensor };
 
-  TensorIndex(NoneType) noexcept : kind_(Kind::none) {}  // NOLINT(google-explicit-constructor)
-  TensorIndex(EllipsisType) noexcept
-      : kind_(Kind::ellipsis) {}  // NOLINT(google-explicit-constructor)
-  TensorIndex(Slice slice) noexcept
-      : kind_(Kind::slice), slice_(slice) {}  // NOLINT(google-explicit-constructor)
-  TensorIndex(Tensor tensor) noexcept
-      : kind_(Kind::tensor), tensor_(std::move(tensor)) {}  // NOLINT
+  TensorIndex(NoneType) noexcept : kind_(Kind::none) {}
+  TensorIndex(EllipsisType) noexcept : kind_(Kind::ellipsis) {}
+  TensorIndex(Slice slice) noexcept : kind_(Kind::slice), slice_(slice) {}
+  TensorIndex(Tensor tensor) noexcept : kind_(Kind::tensor), tensor_(std::move(tensor)) {}
   // A template, so that an integer is never taken for a bool or the other way round.
   template <class T>
     requires std::is_integral_v<T>
-  TensorIndex(T value) noexcept  // NOLINT(google-explicit-constructor)
+  TensorIndex(T value) noexcept
       : kind_(std::is_same_v<T, bool> ? Kind::boolean : Kind::integer),
         integer_(static_cast<std::int64_t>(value)) {}
 

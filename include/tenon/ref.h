@@ -50,16 +50,14 @@ template <class T>
 class Ref {
  public:
   Ref() noexcept = default;
-  Ref(std::nullptr_t) noexcept {
-  }  // NOLINT(google-explicit-constructor): a null reference is a null pointer
+  Ref(std::nullptr_t) noexcept {}  // a null reference is a null pointer
   Ref(const Ref& other) noexcept : object_(other.object_) {
     if (object_ != nullptr) object_->retain();
   }
   Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
   template <class U>
     requires std::convertible_to<U*, T*>
-  Ref(Ref<U> other) noexcept
-      : object_(other.detach()) {}  // NOLINT(google-explicit-constructor): as pointers convert
+  Ref(Ref<U> other) noexcept : object_(other.detach()) {}  // as pointers convert
   ~Ref() {
     if (object_ != nullptr) object_->release();
   }

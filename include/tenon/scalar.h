@@ -21,23 +21,21 @@ class TENON_API Scalar {
   constexpr Scalar() noexcept : Scalar(std::int64_t{0}) {}
   // A template, so that nothing else (a pointer, say) becomes a bool on the way.
   template <std::integral I>
-  constexpr Scalar(
-      I value) noexcept  // NOLINT(google-explicit-constructor): numbers are passed as they are
+  constexpr Scalar(I value) noexcept  // numbers are passed as they are
       : kind_(std::same_as<I, bool> ? Kind::boolean
               : std::is_unsigned_v<I> && static_cast<std::uint64_t>(value) > kMaxInt64
                   ? Kind::unsigned_integer
                   : Kind::integer),
         integer_(static_cast<std::int64_t>(value)) {}
-  constexpr Scalar(double value) noexcept : kind_(Kind::real), real_(value) {}    // NOLINT
-  constexpr Scalar(float value) noexcept : Scalar(static_cast<double>(value)) {}  // NOLINT
+  constexpr Scalar(double value) noexcept : kind_(Kind::real), real_(value) {}
+  constexpr Scalar(float value) noexcept : Scalar(static_cast<double>(value)) {}
   // Any of the small floating types.
   template <class T>
     requires(std::is_class_v<T> && !std::same_as<T, Scalar> && std::convertible_to<T, float>)
-  constexpr Scalar(T value) noexcept
-      : Scalar(static_cast<double>(static_cast<float>(value))) {}  // NOLINT
-  constexpr Scalar(std::complex<double> value) noexcept            // NOLINT
+  constexpr Scalar(T value) noexcept : Scalar(static_cast<double>(static_cast<float>(value))) {}
+  constexpr Scalar(std::complex<double> value) noexcept
       : kind_(Kind::complex), real_(value.real()), imag_(value.imag()) {}
-  constexpr Scalar(std::complex<float> value) noexcept  // NOLINT(google-explicit-constructor)
+  constexpr Scalar(std::complex<float> value) noexcept
       : Scalar(std::complex<double>(value.real(), value.imag())) {}
 
   constexpr Kind kind() const noexcept { return kind_; }

@@ -29,16 +29,11 @@ class TENON_API Dims {
   static Dims filled(std::size_t n, std::int64_t value);
   Dims(std::initializer_list<std::int64_t> values)
       : Dims(std::span(values.begin(), values.size())) {}
-  Dims(std::span<const std::int64_t> values) : inline_{} {
-    assign(values);
-  }  // NOLINT(google-explicit-constructor)
-  Dims(const std::vector<std::int64_t>& values)  // NOLINT(google-explicit-constructor)
-      : Dims(std::span(values)) {}
+  Dims(std::span<const std::int64_t> values) : inline_{} { assign(values); }
+  Dims(const std::vector<std::int64_t>& values) : Dims(std::span(values)) {}
   // A single number stands for a list of one, as PyTorch takes an int for a tuple.
   template <std::integral I>
-  Dims(I value)
-      : size_(1),
-        inline_{static_cast<std::int64_t>(value)} {}  // NOLINT(google-explicit-constructor)
+  Dims(I value) : size_(1), inline_{static_cast<std::int64_t>(value)} {}
   Dims(const Dims& other) : inline_{} {
     if (other.size_ <= kInline) {
       copy_inline(other);
@@ -119,8 +114,8 @@ class TENON_API Shape : public Dims {
  public:
   using Dims::Dims;
   Shape() noexcept = default;
-  Shape(const Dims& dims) : Dims(dims) {}                 // NOLINT(google-explicit-constructor)
-  Shape(Dims&& dims) noexcept : Dims(std::move(dims)) {}  // NOLINT(google-explicit-constructor)
+  Shape(const Dims& dims) : Dims(dims) {}
+  Shape(Dims&& dims) noexcept : Dims(std::move(dims)) {}
 
   // The number of elements; 1 for an empty shape. Defined for shapes that a tensor has, whose
   // product fits.

@@ -290,9 +290,7 @@ class TENON_API Tensor {
 class TENON_API WeakTensor {
  public:
   WeakTensor() noexcept;
-  WeakTensor(
-      const Tensor&
-          tensor);  // NOLINT(google-explicit-constructor): as weak_ptr is made from shared_ptr
+  WeakTensor(const Tensor& tensor);  // as weak_ptr is made from shared_ptr
   WeakTensor(const WeakTensor&) noexcept;
   WeakTensor(WeakTensor&&) noexcept;
   WeakTensor& operator=(const WeakTensor&) noexcept;

@@ -59,21 +59,21 @@ class TENON_API Value {
   // A template, so that nothing else (a pointer, say) becomes a bool on the way.
   template <std::integral I>
     requires(sizeof(I) < 8 || std::signed_integral<I>)
-  Value(I value) noexcept  // NOLINT(google-explicit-constructor)
+  Value(I value) noexcept
       : kind_(std::same_as<I, bool> ? Kind::boolean : Kind::integer),
         content_(std::int64_t{value}) {}
-  Value(double value) noexcept : kind_(Kind::real), content_(value) {}    // NOLINT
-  Value(float value) noexcept : Value(static_cast<double>(value)) {}      // NOLINT
-  Value(DType value) noexcept : kind_(Kind::dtype), content_(value) {}    // NOLINT
-  Value(Device value) noexcept : kind_(Kind::device), content_(value) {}  // NOLINT
-  Value(std::complex<double> value);                                      // NOLINT
-  Value(std::string value);                                               // NOLINT
-  Value(std::string_view value) : Value(std::string(value)) {}            // NOLINT
-  Value(const char* value) : Value(std::string(value)) {}                 // NOLINT
-  Value(Shape value);                                                     // NOLINT
-  Value(Tensor value) noexcept;           // NOLINT: undefined is None
-  Value(std::span<const Tensor> values);  // NOLINT: a list
-  Value(const std::vector<Tensor>& values) : Value(std::span(values)) {}  // NOLINT
+  Value(double value) noexcept : kind_(Kind::real), content_(value) {}
+  Value(float value) noexcept : Value(static_cast<double>(value)) {}
+  Value(DType value) noexcept : kind_(Kind::dtype), content_(value) {}
+  Value(Device value) noexcept : kind_(Kind::device), content_(value) {}
+  Value(std::complex<double> value);
+  Value(std::string value);
+  Value(std::string_view value) : Value(std::string(value)) {}
+  Value(const char* value) : Value(std::string(value)) {}
+  Value(Shape value);
+  Value(const Tensor& value) noexcept;    // undefined is None
+  Value(std::span<const Tensor> values);  // a list
+  Value(const std::vector<Tensor>& values) : Value(std::span(values)) {}
   static Value list(std::vector<Value> items);
   static Value tuple(std::vector<Value> items);
   // In this order. A key that comes twice keeps its place and takes the later value.

@@ -80,7 +80,7 @@ class TENON_API WrapperBody : public Body {
   // Shape, strides, dtype and device of another tensor, or any others. DTypeError, ShapeError as
   // for empty(). requires_grad is not taken over.
   explicit WrapperBody(const Tensor& like);
-  explicit WrapperBody(Layout layout);
+  explicit WrapperBody(const Layout& layout);
 };
 
 // The base of every user-defined tensor: class Mine : public Wrapper<Mine>, or Wrapper<Mine,

@@ -18,8 +18,7 @@ class FunctionRef<R(A...)> {
   template <class F>
     requires(std::is_invocable_r_v<R, F&, A...> &&
              !std::same_as<std::remove_cvref_t<F>, FunctionRef>)
-  FunctionRef(
-      F&& callable) noexcept  // NOLINT(google-explicit-constructor): a lambda is passed as it is
+  FunctionRef(F&& callable) noexcept  // a lambda is passed as it is
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(callable)))),
         call_([](void* object, A... args) -> R {
           return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<A>(args)...);

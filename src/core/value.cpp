@@ -175,7 +175,7 @@ Value::Value(std::complex<double> value) : kind_(Kind::complex), content_(new Co
 Value::Value(std::string value) : kind_(Kind::string), content_(new StringNode(std::move(value))) {}
 Value::Value(Shape value) : kind_(Kind::size), content_(new SizeNode(std::move(value))) {}
 
-Value::Value(Tensor value) noexcept {
+Value::Value(const Tensor& value) noexcept {
   if (!value.defined()) return;
   kind_ = Kind::tensor;
   content_.cell = Ref<detail::Cell>(value.cell()).detach();

@@ -19,7 +19,8 @@ namespace tenon {
 
 namespace {
 
-Layout outer_layout(Layout layout) {
+Layout outer_layout(const Layout& given) {
+  Layout layout = given;
   // The bits say how to read bytes, and there are none here.
   layout.conj = layout.neg = false;
   if (layout.device.is_cpu() || layout.device.is_meta())
@@ -63,7 +64,7 @@ bool WrapperClass::derives_from(const WrapperClass& other) const noexcept {
 
 WrapperBody::WrapperBody(const Tensor& like) : WrapperBody(like.layout()) {}
 
-WrapperBody::WrapperBody(Layout layout)
+WrapperBody::WrapperBody(const Layout& layout)
     : Body(outer_layout(layout), outer_storage(outer_layout(layout)), kWrapper) {}
 
 WrapperBody::~WrapperBody() = default;

@@ -37,8 +37,10 @@ void copy_row(std::byte* dst, std::int64_t dst_stride, const std::byte* src,
   }
 }
 
-// Side of the square that is copied at once when rows of one operand are columns of the other: both
-// sides of it stay in the first-level cache, so every line that is fetched is used whole.
+// Side of the square that is turned at once when rows of one operand are columns of the other. It
+// goes through a buffer of its own: rows of src are read whole, once, and rows of dst written whole,
+// so that lines of memory that fall on the same place of the cache (sizes are powers of two) do not
+// push each other out before they are used up.
 constexpr std::int64_t kTile = 32;
 
 // The dimension along which src is packed, if it is not the one dst is packed along; 0 if there is
@@ -52,15 +54,21 @@ std::size_t source_row(const Loop<2>& loop, std::int64_t itemsize) {
   return 0;
 }
 
+// x is the dimension packed in dst, y the one packed in src.
 template <class E>
 void copy_tile(std::byte* dst, const Loop<2>::Strides& x, std::int64_t nx, const std::byte* src,
                const Loop<2>::Strides& y, std::int64_t ny) {
+  E turned[kTile][kTile];
   for (std::int64_t x0 = 0; x0 < nx; x0 += kTile) {
-    const std::int64_t x1 = std::min(x0 + kTile, nx);
+    const std::int64_t width = std::min(kTile, nx - x0);
+    for (std::int64_t i = 0; i < width; ++i) {
+      E row[kTile];
+      std::memcpy(row, src + (x0 + i) * x[1], static_cast<std::size_t>(ny) * sizeof(E));
+      for (std::int64_t j = 0; j < ny; ++j) turned[j][i] = row[j];
+    }
     for (std::int64_t j = 0; j < ny; ++j) {
-      for (std::int64_t i = x0; i < x1; ++i) {
-        std::memcpy(dst + i * x[0] + j * y[0], src + i * x[1] + j * y[1], sizeof(E));
-      }
+      std::memcpy(dst + x0 * x[0] + j * y[0], turned[j],
+                  static_cast<std::size_t>(width) * sizeof(E));
     }
   }
 }

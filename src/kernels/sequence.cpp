@@ -105,6 +105,7 @@ void fill_linspace(T* out, std::int64_t n, std::complex<double> start, std::comp
   }
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type
 #define TENON_SEQUENCES(type)                                                  \
   template void fill_arange<type>(type*, std::int64_t, double, double);        \
   template void fill_linspace<type>(type*, std::int64_t, std::complex<double>, \
@@ -122,6 +123,7 @@ TENON_SEQUENCES(std::uint32_t)
 TENON_SEQUENCES(std::uint16_t)
 TENON_SEQUENCES(std::uint8_t)
 #undef TENON_SEQUENCES
+// NOLINTEND(bugprone-macro-parentheses)
 template void fill_linspace<std::complex<float>>(std::complex<float>*, std::int64_t,
                                                  std::complex<double>, std::complex<double>);
 template void fill_linspace<std::complex<double>>(std::complex<double>*, std::int64_t,

@@ -48,6 +48,7 @@ std::vector<Tensor> positions_in(const Tensor& mask) {
     }
   }
   std::vector<Tensor> positions;
+  positions.reserve(found.size());
   for (const auto& of_dim : found) positions.push_back(tensor(of_dim, {.device = Device::cpu()}));
   return positions;
 }

@@ -427,6 +427,7 @@ std::vector<Layout> unbind(const Layout& self, std::int64_t dim) {
   const std::size_t d = at(wrap_dim(dim, self.dim()));
   check_pieces(self.shape[d], "unbind");
   std::vector<Layout> out;
+  out.reserve(at(self.shape[d]));
   for (std::int64_t i = 0; i < self.shape[d]; ++i) out.push_back(select(self, dim, i));
   return out;
 }

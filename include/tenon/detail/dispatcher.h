@@ -163,6 +163,7 @@ class Dispatcher<O, R(A...)> {
   }
   static Result run_pure(const std::vector<Layout>& layouts, A... args) {
     std::vector<Tensor> out;
+    out.reserve(layouts.size());
     for (const Layout& layout : layouts) out.push_back(allocate_output(layout));
     if (!layouts.empty() && !layouts[0].device.is_meta())
       kernel<void>(layouts[0].device, out, args...);
@@ -181,6 +182,7 @@ class Dispatcher<O, R(A...)> {
   }
   static Result run_view(std::vector<Layout>&& layouts, const Tensor& self) {
     std::vector<Tensor> out;
+    out.reserve(layouts.size());
     for (Layout& layout : layouts) out.push_back(make_view(self, std::move(layout), has_base()));
     return out;
   }

@@ -88,6 +88,7 @@ inline std::vector<Tensor> mapped(std::span<const Tensor> tensors, const OpCall:
 inline std::vector<std::optional<Tensor>> mapped(const std::vector<std::optional<Tensor>>& tensors,
                                                  const OpCall::Map& map) {
   std::vector<std::optional<Tensor>> out;
+  out.reserve(tensors.size());
   for (const auto& tensor : tensors) out.push_back(mapped(tensor, map));
   return out;
 }

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Runs our benchmarks and PyTorch's in turns and prints both, with the ratio and the target where there is one.
+
+usage: run.py [ROUNDS]
+
+A figure is the median of the rounds (7). The peers take turns with us, so that whatever else the machine does
+hits all of them.
+"""
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+
+import torch
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build" / "bench"
+
+# name: (at most so many nanoseconds, at least so many times faster than PyTorch called from Python)
+TARGETS = {"swap": (20, None), "empty_4": (100, 5), "narrow": (None, 10)}
+
+TO_NANOSECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+
+
+def ours():
+    command = [BUILD / "bench" / "core_bench", "--benchmark_format=json", "--benchmark_min_time=0.1"]
+    report = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return {b["name"].removesuffix("/real_time"): b["real_time"] * TO_NANOSECONDS[b["time_unit"]] for b in report["benchmarks"]}
+
+
+def build_libtorch_peer():
+    """The C++ peer, if this PyTorch has what it takes to build it."""
+    home = pathlib.Path(torch.__file__).parent
+    program, source = BUILD / "peer_libtorch", ROOT / "bench" / "peer_libtorch.cpp"
+    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+        command = ["g++", "-std=c++20", "-O2", f"-I{home}/include", source, f"-L{home}/lib", "-Wl,--no-as-needed", "-ltorch_cpu", "-lc10",
+                   f"-Wl,-rpath,{home}/lib", "-o", program]
+        if subprocess.run(command, capture_output=True).returncode != 0:
+            print("(libtorch from C++ is left out: its headers do not compile here)")
+            return None
+    return program
+
+
+def run_json(*command):
+    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+
+
+def text(nanoseconds):
+    if nanoseconds is None:
+        return "-"
+    for unit, size in (("ms", 1e6), ("us", 1e3)):
+        if nanoseconds >= size:
+            return f"{nanoseconds / size:.2f} {unit}"
+    return f"{nanoseconds:.1f} ns"
+
+
+def cpu_name():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":")[1].strip()
+    return platform.processor()
+
+
+def main():
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 7
+    libtorch = build_libtorch_peer()
+    samples = {"ours": [], "python": [], "cpp": []}
+    for n in range(rounds):
+        print(f"round {n + 1} of {rounds}", end="\r", flush=True)
+        samples["ours"].append(ours())
+        samples["python"].append(run_json(sys.executable, ROOT / "bench" / "peer_torch.py"))
+        if libtorch:
+            samples["cpp"].append(run_json(libtorch))
+    median = {side: {name: statistics.median(r[name] for r in runs) for name in runs[0]} for side, runs in samples.items() if runs}
+
+    print(f"{cpu_name()}, {os.cpu_count()} CPUs; PyTorch {torch.__version__}; medians of {rounds} rounds\n")
+    print(f"| {'what':14} | {'Tenon':>10} | {'PyTorch, Python':>15} | {'ratio':>6} | {'PyTorch, C++':>12} | {'ratio':>6} | target |")
+    print("|---|---:|---:|---:|---:|---:|---|")
+    missed = []
+    for name, mine in median["ours"].items():
+        python, cpp = median["python"].get(name), median.get("cpp", {}).get(name)
+        most, factor = TARGETS.get(name, (None, None))
+        wishes = ([f"<= {most} ns"] if most else []) + ([f">= {factor}x"] if factor else [])
+        met = (not most or mine <= most) and (not factor or python / mine >= factor)
+        if not met:
+            missed.append(name)
+        target = ", ".join(wishes) + ("" if not wishes else ": met" if met else ": MISSED")
+        ratios = [f"{peer / mine:.1f}x" if peer else "-" for peer in (python, cpp)]
+        print(f"| {name:14} | {text(mine):>10} | {text(python):>15} | {ratios[0]:>6} | {text(cpp):>12} | {ratios[1]:>6} | {target} |")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""Compares Tenon with the PyTorch of this environment on many random cases.
+
+usage: run.py [SEED]
+
+Without a seed a new one is drawn and printed. tests/interop/generate.py asks PyTorch; the parity tests then read
+its answers instead of the recorded ones.
+"""
+import os
+import pathlib
+import random
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SCALE = 40  # 40 times as many random cases as are recorded
+
+
+def main():
+    seed = int(sys.argv[1]) if len(sys.argv) > 1 else random.randrange(10**9)
+    cases = ROOT / "build" / "interop"
+    print(f"seed {seed}", flush=True)
+    subprocess.run([sys.executable, ROOT / "tests" / "interop" / "generate.py", cases, "--seed", str(seed), "--scale", str(SCALE)], check=True)
+    test = ROOT / "build" / "gcc" / "tests" / "parity" / "parity_test"
+    # Two tests read what only the project's own files have.
+    own = "--gtest_filter=-Parity.EveryCastGivesTheBitsOfPyTorch:Parity.TensorsPrintAsInPyTorch211"
+    return subprocess.run([test, own], env={**os.environ, "TENON_CASES": str(cases)}).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
