@@ -1,4 +1,5 @@
-// A tensor of one's own: int8 codes under a float32 face, that quantises whatever is loaded into it.
+// A tensor of one's own: int8 codes under a float32 face, that quantises whatever is loaded into
+// it.
 #include <tenon/tenon.h>
 
 #include <cmath>

@@ -83,6 +83,9 @@ class TENON_API Body : public RefCounted {
   // Whether operators on it are recorded: it requires grad, or was calculated from something that
   // does.
   bool is_tracked() const noexcept { return (flags_ & kTracked) != 0; }
+  // Whether it is a view, and whether what it is a view of is tracked.
+  bool is_view() const noexcept { return static_cast<bool>(base_); }
+  bool has_tracked_base() const noexcept { return base_ && base_->is_tracked(); }
   std::uint64_t version() const noexcept { return version_.value(); }
   // How many views and how many backward passes hold on to it.
   std::int64_t live_views() const noexcept { return views_.load(std::memory_order_acquire); }

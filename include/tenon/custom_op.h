@@ -10,8 +10,8 @@
 //   constinit OpInfo scale_by::info{"scale_by", scale_by::kind};
 //   template <> struct tenon::Rule<scale_by> {
 //     static constexpr std::string_view gradient = no_gradient;
-//     static Layout infer(const Tensor& self, double) { return Layout::packed_like(self.layout()); }
-//     static void cpu(Tensor& out, const Tensor& self, double factor) { ... }
+//     static Layout infer(const Tensor& x, double) { return Layout::packed_like(x.layout()); }
+//     static void cpu(Tensor& out, const Tensor& x, double factor) { ... }
 //   };
 //   Tensor scaled = call<scale_by>(x, 2.0);
 //
@@ -20,15 +20,16 @@
 //              std::vector<Layout> or a std::array<Layout, N>. It is all that meta tensors need.
 //              And a kernel for the CPU, cpu(out, args...), or for every device, run(out, args...);
 //              `out` is allocated: a Tensor&, std::vector<Tensor>& or std::array<Tensor, N>&.
-//   view       view(args...) gives a Layout, or a vector of them, over the first argument's storage.
+//   view       view(args...) gives a Layout, or a vector of them, over the storage of the first
+//              argument.
 //   inplace    check(args...), and a kernel cpu(args...) or run(args...).
 //   query      a kernel cpu(args...) or run(args...) that returns the answer, and meta(args...) if
 //              there is one for meta tensors.
 //   factory    make(args...).
 //   composite  compose(args...), written with other operators.
 // and, for the first three, one of
-//   gradient   PyTorch's name of the node that is recorded ("ViewBackward0"), or no_gradient. A view
-//              with no_gradient, or with `static constexpr bool is_view = false`, has no base.
+//   gradient   PyTorch's name of the node that is recorded ("ViewBackward0"), or no_gradient. A
+//              view with no_gradient, or with `static constexpr bool is_view = false`, has no base.
 //   node       node(args...) makes a node of the operator's own, a Ref<Node>.
 //
 // Kernels see plain tensors: nothing is recorded in them, no argument is user-defined, and elements

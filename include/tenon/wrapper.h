@@ -5,7 +5,7 @@
 //    public:
 //     Scaled(Tensor e, double s) : Wrapper(e), elem(std::move(e)), scale(s) {}
 //     std::optional<Value> dispatch(const OpCall& call) const override {
-//       if (call.is_any<op::detach, op::to_copy>())        // the same on the payload, wrapped again
+//       if (call.is_any<op::detach, op::to_copy>())      // the same on the payload, wrapped again
 //         return make_tensor<Scaled>(call.call_with(payload).as_tensor(), scale);
 //       return std::nullopt;                               // somebody else's turn
 //     }

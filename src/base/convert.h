@@ -29,8 +29,8 @@ inline constexpr bool is_complex_type = is_std_complex<T> || std::same_as<T, Com
 template <class T>
 inline constexpr bool is_quantized_type = info(dtype_of<T>).kind == DTypeKind::quantized;
 
-// NaN of the float8 types that have a single code for it becomes the integer 0; all others follow the
-// note above.
+// NaN of the float8 types that have a single code for it becomes the integer 0; all others follow
+// the note above.
 template <class T>
 inline constexpr bool nan_becomes_zero =
     std::same_as<T, Float8_e4m3fnuz> || std::same_as<T, Float8_e5m2fnuz> ||

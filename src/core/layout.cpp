@@ -50,7 +50,8 @@ void pack_strides(Dims& strides, const Shape& shape, DimAt dim_at, std::int64_t 
   }
 }
 
-// Before any stride is calculated: afterwards no product of sizes overflows (Note [Sizes multiply]).
+// Before any stride is calculated: afterwards no product of sizes overflows (Note [Sizes
+// multiply]).
 void check_sizes(const Shape& shape, DType dtype) {
   std::optional<std::int64_t> bytes = itemsize(dtype);
   for (const std::int64_t size : shape) {

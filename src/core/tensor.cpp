@@ -176,7 +176,7 @@ Ref<Node> Tensor::grad_fn() const {
   return meta == nullptr ? Ref<Node>() : meta->edge.node;
 }
 
-bool Tensor::is_view() const { return static_cast<bool>(BodyEditor::base(body())); }
+bool Tensor::is_view() const { return body().is_view(); }
 
 Tensor Tensor::base() const {
   const Ref<Body>& base = BodyEditor::base(body());

@@ -38,9 +38,9 @@ void copy_row(std::byte* dst, std::int64_t dst_stride, const std::byte* src,
 }
 
 // Side of the square that is turned at once when rows of one operand are columns of the other. It
-// goes through a buffer of its own: rows of src are read whole, once, and rows of dst written whole,
-// so that lines of memory that fall on the same place of the cache (sizes are powers of two) do not
-// push each other out before they are used up.
+// goes through a buffer of its own: rows of src are read whole, once, and rows of dst written
+// whole, so that lines of memory that fall on the same place of the cache (sizes are powers of two)
+// do not push each other out before they are used up.
 constexpr std::int64_t kTile = 32;
 
 // The dimension along which src is packed, if it is not the one dst is packed along; 0 if there is

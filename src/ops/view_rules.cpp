@@ -27,8 +27,9 @@ std::int64_t moved(std::int64_t offset, std::int64_t steps, std::int64_t stride)
 
 // Note [Sizes multiply]
 // The sizes of every tensor, an empty one counted as 1, multiply to a number of bytes that fits 63
-// bits, so that no product of some of them ever overflows. Layout::packed sees to it for new tensors,
-// and this for views that show the same elements again and so could have any number of them.
+// bits, so that no product of some of them ever overflows. Layout::packed sees to it for new
+// tensors, and this for views that show the same elements again and so could have any number of
+// them.
 Layout countable(Layout out, const char* op) {
   std::optional<std::int64_t> bytes = out.itemsize();
   for (const std::int64_t size : out.shape) {

@@ -139,6 +139,19 @@ TEST(InPlace, ALeafThatRequiresGradIsNotWrittenInto) {
   EXPECT_EQ(w.version(), 2);
 }
 
+TEST(InPlace, AViewMadeWithoutRecordingDoesNotGetAroundIt) {
+  const Tensor w = ones({3}).requires_grad_();
+  Tensor view;
+  {
+    const NoGradScope scope;
+    view = w.view({3});
+    view.fill_(2);
+  }
+  EXPECT_FALSE(view.requires_grad());
+  expect_error<AutogradError>([&] { view.fill_(3); }, "view of a leaf", "NoGradScope");
+  EXPECT_EQ(w[0].item<float>(), 2.0f);
+}
+
 TEST(InPlace, WritingIntoAResultIsRecorded) {
   const Tensor x = zeros({2});
   x.copy_(ones({2}).requires_grad_());

@@ -115,6 +115,14 @@ TEST_F(Toy, MixingDevicesNamesBoth) {
   expect_error<NotImplementedError>([&] { there.copy_(meta); }, "no data!");
 }
 
+TEST_F(Toy, BetweenTwoKindsOfDeviceTheCpuIsInBetween) {
+  static const DeviceType other = register_device("doll", std::make_unique<ToyBackend>());
+  const Tensor there = arange(6.0).view({2, 3}).to(Device("toy"));
+  const Tensor elsewhere = there.t().to({.dtype = float64, .device = Device(other)});
+  EXPECT_EQ(elsewhere.device().str(), "doll:0");
+  EXPECT_TRUE(equal(elsewhere.cpu(), arange(6.0).view({2, 3}).t()));
+}
+
 TEST_F(Toy, SetDataMovesAParameterThere) {
   const Tensor p = nn::make_parameter(ones({2}));
   const auto id = p.id();

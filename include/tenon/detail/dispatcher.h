@@ -1,5 +1,5 @@
-// The one path every operator takes, from the call to its kernel. Part of tenon/custom_op.h, which says
-// what a Rule is; docs/architecture.md walks through it.
+// The one path every operator takes, from the call to its kernel. Part of tenon/custom_op.h, which
+// says what a Rule is; docs/architecture.md walks through it.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ struct Rule;
 
 namespace detail {
 
-// ---------------------------------------------------------------- the parts that are no templates (src/dispatch)
+// ------------------------------------------------- what needs no templates (src/dispatch)
 
 TENON_API Tensor allocate_output(Layout layout);
 TENON_API Tensor make_view(const Tensor& self, Layout&& layout, bool has_base);
@@ -43,7 +43,7 @@ TENON_API Tensor fresh_result(Tensor result);
 TENON_API void set_history(const Tensor& result, const Ref<Node>& node, std::uint32_t output);
 TENON_API void attach_base(const Tensor& result, const Tensor& self);
 
-// ---------------------------------------------------------------- the one path every operator takes
+// ------------------------------------------------- the one path every operator takes
 
 // What holds the results of a pure operator while its kernel fills them, and the type of kernels.
 template <class Result>
@@ -115,6 +115,11 @@ class Dispatcher<O, R(A...)> {
   static R call(A... args) {
     Scan scan(O::info);
     (for_each_tensor(args, scan), ...);
+    // Writing into a view writes into its base, which may be recorded where the view is not: it was
+    // made inside a NoGradScope.
+    if constexpr (O::kind == OpKind::inplace) {
+      scan.tracked |= self_of(args...).cell()->body->has_tracked_base();
+    }
     const bool recording = kRecorded && scan.tracked && is_grad_enabled();
     if (!scan.wrapper && !recording) [[likely]]
       return run(scan, present(args)...);

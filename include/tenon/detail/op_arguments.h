@@ -1,5 +1,5 @@
-// What the dispatcher needs to know about the types in an operator's signature: where tensors are in
-// its arguments, and how its result becomes a Value and back. Part of tenon/custom_op.h.
+// What the dispatcher needs to know about the types in an operator's signature: where tensors are
+// in its arguments, and how its result becomes a Value and back. Part of tenon/custom_op.h.
 #pragma once
 
 #include <array>
