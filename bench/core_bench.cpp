@@ -13,6 +13,12 @@ void swap(benchmark::State& state) {
 }
 BENCHMARK(swap);
 
+void swap_parameters(benchmark::State& state) {
+  const Tensor a = nn::make_parameter(zeros({4})), b = nn::make_parameter(ones({4}));
+  for (auto _ : state) swap_tensors(a, b);
+}
+BENCHMARK(swap_parameters);
+
 void empty_4(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(empty({4}));
 }

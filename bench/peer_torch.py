@@ -26,10 +26,12 @@ def per_call(function, seconds):
 def main():
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 0.2
     a, b, t = torch.arange(2), torch.arange(3), torch.arange(3)
+    p, q = torch.nn.Parameter(torch.zeros(4)), torch.nn.Parameter(torch.ones(4))
     line = torch.linspace(-3, 3, 1000)
     big, out = torch.ones(4096, 4096), torch.empty(4096, 4096)
     functions = {
         "swap": lambda: torch.utils.swap_tensors(a, b),
+        "swap_parameters": lambda: torch.utils.swap_tensors(p, q),
         "empty_4": lambda: torch.empty(4),
         "empty_4_meta": lambda: torch.empty(4, device="meta"),
         "narrow": lambda: t.narrow(0, 1, 2),

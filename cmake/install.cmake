@@ -11,6 +11,15 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tenonConfig.cmake.in $
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tenonConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tenonConfig.cmake ${PROJECT_BINARY_DIR}/tenonConfigVersion.cmake DESTINATION ${package_dir})
 
+# The file finds its prefix from where it lies, so that `cmake --install --prefix` and a moved tree both work.
+file(RELATIVE_PATH TENON_PREFIX_FROM_PC ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+foreach(kind LIBDIR INCLUDEDIR)
+  if(IS_ABSOLUTE ${CMAKE_INSTALL_${kind}})
+    set(TENON_PC_${kind} ${CMAKE_INSTALL_${kind}})
+  else()
+    set(TENON_PC_${kind} "\${prefix}/${CMAKE_INSTALL_${kind}}")
+  endif()
+endforeach()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/tenon.pc.in ${PROJECT_BINARY_DIR}/tenon.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tenon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${PROJECT_SOURCE_DIR}/tools/tenon_gdb.py DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon)

@@ -23,9 +23,12 @@ if(TENON_SANITIZERS)
   target_link_options(tenon_options INTERFACE -fsanitize=${TENON_SANITIZERS})
 endif()
 
-find_program(CCACHE ccache)
-if(CCACHE AND TENON_DEVELOPER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+if(TENON_DEVELOPER)
+  find_program(TENON_CCACHE ccache)
+  mark_as_advanced(TENON_CCACHE)
+  if(TENON_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${TENON_CCACHE})
+  endif()
 endif()
 
 # tenon_layer(name sources...): one folder of src/, compiled once.
@@ -33,7 +36,7 @@ function(tenon_layer name)
   add_library(tenon_${name} OBJECT ${ARGN})
   target_link_libraries(tenon_${name} PRIVATE tenon_options)
   # Exported functions may call each other directly, as in a static library.
-  target_compile_options(tenon_${name} PRIVATE -fno-semantic-interposition)
+  target_compile_options(tenon_${name} PRIVATE -fno-semantic-interposition -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
   target_include_directories(tenon_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   set_target_properties(tenon_${name} PROPERTIES
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <iostream>
+#include <limits>
 
 using namespace tenon;
 
@@ -17,8 +18,8 @@ class Int8Weight final : public Wrapper<Int8Weight> {
 
   static Tensor quantise(const Tensor& value) {
     const Tensor flat = value.to(float32).contiguous();
-    const Tensor codes = empty(value.shape(), {.dtype = int8});
-    float largest = 0;
+    const Tensor codes = empty_like(flat, {.dtype = int8});
+    float largest = std::numeric_limits<float>::min();
     for (std::int64_t i = 0; i < flat.numel(); ++i)
       largest = std::max(largest, std::fabs(flat.data<float>()[i]));
     for (std::int64_t i = 0; i < flat.numel(); ++i)

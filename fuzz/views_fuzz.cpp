@@ -151,14 +151,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (!here.error.empty()) continue;
       const Layout &a = here.result.layout(), &b = there.result.layout();
       check(a.shape == b.shape && a.strides == b.strides && a.offset == b.offset &&
-                a.dtype == b.dtype && a.conj == b.conj,
+                a.dtype == b.dtype && a.conj == b.conj && a.neg == b.neg,
             here, there);
       cpu = here.result;
       meta = there.result;
       // Reading every element finds a layout that reaches outside; too many are the same few again.
       if (cpu.numel() < 4096 && !is_quantized(cpu.dtype())) {
-        attempt([](const Tensor& t) { return t.clone(); }, cpu);
-        attempt([](const Tensor& t) { return t.to(float32); }, cpu);
+        for (const auto& read : {+[](const Tensor& t) { return t.clone(); },
+                                 +[](const Tensor& t) { return t.to(float32); }}) {
+          const Outcome copied = attempt(read, cpu);
+          check(copied.error.empty(), copied, there);
+        }
         cpu.repr();
       }
     }

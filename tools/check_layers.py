@@ -30,7 +30,7 @@ HEADER_LAYER = {
 }
 LAYER_OF = {f"tenon/{name}.h": layer for layer, names in HEADER_LAYER.items() for name in names.split()}
 
-INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 
 
 def problems():
@@ -44,7 +44,11 @@ def problems():
             yield f"{name}: not in the table of public headers"
             continue
         for included in INCLUDE.findall(path.read_text()):
+            if "/" not in included and not included.endswith(".h"):
+                continue  # the standard library
             target = LAYER_OF.get(included, included.split("/")[0])
+            if not public and target not in BELOW and not included.startswith("tenon/"):
+                continue  # the system's, or a library's: sources may
             if public and not included.startswith("tenon/"):
                 yield f"{name} is public and includes {included}, which is not"
             elif target != layer and target not in BELOW[layer]:

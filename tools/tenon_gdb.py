@@ -35,17 +35,24 @@ def dtype_name(value):
     return "bool" if name == "bool_" else name
 
 
-def element(dtype, raw):
+def element(dtype, raw, conj, neg):
     if dtype == "bfloat16":
-        return f"{struct.unpack('<f', bytes(2) + raw)[0]:g}"
-    parts = struct.unpack("<" + FORMATS[dtype], raw)
+        parts = struct.unpack("<f", bytes(2) + raw)
+    else:
+        parts = struct.unpack("<" + FORMATS[dtype], raw)
+    if neg:
+        parts = tuple(-part for part in parts)
     if len(parts) == 2:
+        if conj:
+            parts = (parts[0], -parts[1])
         return f"{parts[0]:g}{parts[1]:+g}j"
     return f"{parts[0]:g}" if isinstance(parts[0], float) else str(parts[0])
 
 
-def elements(dtype, shape, strides, offset, data):
+def elements(layout, data):
     """The first few elements in order, or why there are none to show."""
+    dtype, shape, strides = dtype_name(layout["dtype"]), dims(layout["shape"]), dims(layout["strides"])
+    conj, neg, offset = bool(layout["conj"]), bool(layout["neg"]), int(layout["offset"])
     count = 1
     for size in shape:
         count *= size
@@ -59,8 +66,14 @@ def elements(dtype, shape, strides, offset, data):
         for size, stride in zip(reversed(shape), reversed(strides)):
             place += rest % size * stride
             rest //= size
-        shown.append(element(dtype, bytes(inferior.read_memory(data + place * itemsize, itemsize))))
+        shown.append(element(dtype, bytes(inferior.read_memory(data + place * itemsize, itemsize)), conj, neg))
     return "[" + ", ".join(shown) + (", ..." if count > SHOWN else "") + "]"
+
+
+def device_name(device):
+    name = str(device["type_"]).split("::")[-1]
+    index = int(device["index_"])
+    return f"{name}:{index}" if index >= 0 else name
 
 
 class LayoutPrinter:
@@ -68,9 +81,10 @@ class LayoutPrinter:
         self.value = value
 
     def to_string(self):
-        device = str(self.value["device"]["type_"]).split("::")[-1]
+        device = device_name(self.value["device"])
         return (f"size={tuple_text(dims(self.value['shape']))}, stride={tuple_text(dims(self.value['strides']))}, "
-                f"offset={int(self.value['offset'])}, dtype={dtype_name(self.value['dtype'])}, device={device}")
+                f"offset={int(self.value['offset'])}, dtype={dtype_name(self.value['dtype'])}, device={device}"
+                + (", conj" if bool(self.value["conj"]) else "") + (", neg" if bool(self.value["neg"]) else ""))
 
 
 class TensorPrinter:
@@ -86,9 +100,9 @@ class TensorPrinter:
         impl = body["storage_"]["impl_"]["object_"]
         data = int(impl["data"]) if int(impl) else 0
         contents = "..."
-        if data:
-            contents = elements(dtype_name(layout["dtype"]), dims(layout["shape"]), dims(layout["strides"]),
-                                int(layout["offset"]), data)
+        # Elements of another device are not in this process's memory.
+        if data and device_name(layout["device"]) == "cpu":
+            contents = elements(layout, data)
         name = str(body.dynamic_type.target()).split("::")[-1]
         name = "tensor" if name == "Body" else name
         return f"{name}({contents}, {LayoutPrinter(layout).to_string()}, cell={int(cell):#x}, body={int(body):#x})"

@@ -28,7 +28,8 @@ class TENON_API Node : public RefCounted {
   // "ViewBackward0": PyTorch's name, which tensors print.
   virtual std::string name() const = 0;
 
-  // One edge for each tensor argument of the operator, in order. Set once, by the dispatcher.
+  // One edge for each tensor argument of the operator, in order; one that is not there has an edge
+  // to nowhere. Set once, by the dispatcher.
   const std::vector<Edge>& next_edges() const noexcept { return next_edges_; }
   void set_next_edges(std::vector<Edge> edges) noexcept { next_edges_ = std::move(edges); }
 

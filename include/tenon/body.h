@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -100,6 +101,9 @@ class TENON_API Body : public RefCounted {
 
   static void* operator new(std::size_t size);
   static void operator delete(void* body, std::size_t size) noexcept;
+  // For classes with members that want more than the usual alignment.
+  static void* operator new(std::size_t size, std::align_val_t alignment);
+  static void operator delete(void* body, std::size_t size, std::align_val_t alignment) noexcept;
 
  protected:
   static constexpr std::uint8_t kWrapper = 1, kParameter = 2, kTracked = 4;

@@ -63,7 +63,8 @@ decltype(auto) call(T&&... args) {
 template <class O>
 using KernelOf = typename detail::KernelOfSignature<O, typename O::Signature>::Type;
 
-// Gives operator O a kernel for a device other than the CPU. Any thread, any time; usually when the
+// Gives operator O a kernel for a device other than the CPU. Where the Rule has run(), which is for
+// every device, it is not asked. Any thread, any time; usually when the
 // device is registered.
 template <class O>
 void set_kernel(DeviceType type, KernelOf<O> kernel) noexcept {

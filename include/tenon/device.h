@@ -50,18 +50,18 @@ class TENON_API Device {
   // The CPU.
   constexpr Device() noexcept = default;
   // No index means the current device of that type. It is part of the value: "cuda" is not equal to
-  // "cuda:0".
+  // "cuda:0". DeviceError for an index below 0 or above 32767.
   constexpr Device(DeviceType type,
-                   std::optional<int> index = std::nullopt) noexcept  // Device d = DeviceType::cuda
-      : type_(type), index_(static_cast<std::int16_t>(index.value_or(-1))) {}
+                   std::optional<int> index = std::nullopt)  // Device d = DeviceType::cuda
+      : type_(type), index_(index ? checked_index(type, *index) : std::int16_t{-1}) {}
   // "cpu", "cuda:1": a type, and an index in decimal without sign or leading zeros. Anything else
   // is a DeviceError.
   Device(std::string_view text);  // torch.device("meta")
   Device(const char* text) : Device(std::string_view(text)) {}
 
   static constexpr Device cpu() noexcept { return {}; }
-  static constexpr Device meta() noexcept { return {DeviceType::meta}; }
-  static constexpr Device cuda(std::optional<int> index = std::nullopt) noexcept {
+  static constexpr Device meta() { return {DeviceType::meta}; }
+  static constexpr Device cuda(std::optional<int> index = std::nullopt) {
     return {DeviceType::cuda, index};
   }
 
@@ -84,6 +84,12 @@ class TENON_API Device {
   std::string repr() const;
 
  private:
+  static constexpr std::int16_t checked_index(DeviceType type, int index) {
+    if (index < 0 || index > 32767) bad_index(type, index);
+    return static_cast<std::int16_t>(index);
+  }
+  [[noreturn]] static void bad_index(DeviceType type, int index);
+
   DeviceType type_ = DeviceType::cpu;
   std::int16_t index_ = -1;
 };

@@ -41,7 +41,7 @@ struct LikeOptions {
   MemoryFormat memory_format = MemoryFormat::preserve;
 };
 
-// ---------------------------------------------------------------- from numbers in the program
+// From numbers in the program.
 
 // A number, or a list of lists of them: what tensor({{1, 2}, {3, 4}}) takes. Never named by users.
 class TENON_API NestedNumbers {
@@ -86,7 +86,17 @@ Tensor tensor(const V& data, const TensorOptions& options = {}) {
   return tensor_from(data, options);
 }
 
-// ---------------------------------------------------------------- from a size
+// A list of lists of the same length each. ValueError otherwise.
+TENON_API Tensor tensor_from(const std::vector<Tensor>& rows, const TensorOptions& options);
+template <class T>
+Tensor tensor(const std::vector<std::vector<T>>& data, const TensorOptions& options = {}) {
+  std::vector<Tensor> rows;
+  rows.reserve(data.size());
+  for (const std::vector<T>& row : data) rows.push_back(tensor(row, {.device = Device::cpu()}));
+  return tensor_from(rows, options);
+}
+
+// From a size.
 
 // Uninitialised. ShapeError for sizes that cannot be, OutOfMemoryError for those that cannot be
 // had.
@@ -112,7 +122,7 @@ TENON_API Tensor arange(const Scalar& start, const Scalar& end, const Scalar& st
 TENON_API Tensor linspace(const Scalar& start, const Scalar& end, std::int64_t steps,
                           const TensorOptions& options = {});
 
-// ---------------------------------------------------------------- like another tensor
+// Like another tensor.
 
 // Its shape, order in memory, dtype and device, where nothing else is said. Never the default
 // device.
@@ -122,7 +132,7 @@ TENON_API Tensor ones_like(const Tensor& self, const LikeOptions& options = {});
 TENON_API Tensor full_like(const Tensor& self, const Scalar& fill_value,
                            const LikeOptions& options = {});
 
-// ---------------------------------------------------------------- over memory that is there
+// Over memory that is there.
 
 struct FromBlobOptions {
   std::optional<DType> dtype = {};   // the default dtype

@@ -50,6 +50,10 @@ struct TENON_API Layout {
 // overflows.
 TENON_API std::int64_t required_bytes(const Layout& layout);
 
+// ShapeError unless there is a stride for each size, nothing is negative, and neither the number of
+// elements nor the bytes they reach overflow.
+TENON_API void check_layout(const Layout& layout);
+
 // dim, with negative ones counted from the end. IndexError if it is out of range. A tensor without
 // dimensions accepts 0 and -1.
 TENON_API std::int64_t wrap_dim(std::int64_t dim, std::int64_t ndim);

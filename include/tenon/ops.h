@@ -16,7 +16,7 @@ namespace tenon {
 
 namespace op {
 
-// ---------------------------------------------------------------- views
+// Views.
 
 struct TENON_API view {
   using Signature = Tensor(const Tensor& self, const Shape& size);
@@ -151,7 +151,7 @@ struct TENON_API neg_view {
   static OpInfo info;
 };
 
-// ---------------------------------------------------------------- new tensors
+// New tensors.
 
 struct TENON_API clone {
   using Signature = Tensor(const Tensor& self, MemoryFormat memory_format);
@@ -188,14 +188,15 @@ struct TENON_API stack {
   static constexpr OpKind kind = OpKind::pure;
   static OpInfo info;
 };
-// By tensors of positions or masks; nothing where a dimension is taken whole.
+// By tensors of positions (masks have become positions before); nothing where a dimension is taken
+// whole.
 struct TENON_API index {
   using Signature = Tensor(const Tensor& self, const std::vector<std::optional<Tensor>>& indices);
   static constexpr OpKind kind = OpKind::pure;
   static OpInfo info;
 };
 
-// ---------------------------------------------------------------- writes
+// Writes.
 
 struct TENON_API copy_ {
   using Signature = const Tensor&(const Tensor& self, const Tensor& src, bool non_blocking);
@@ -225,7 +226,7 @@ struct TENON_API index_put_ {
   static OpInfo info;
 };
 
-// ---------------------------------------------------------------- answers
+// Answers.
 
 struct TENON_API equal {
   using Signature = bool(const Tensor& self, const Tensor& other);
@@ -238,7 +239,7 @@ struct TENON_API item {
   static OpInfo info;
 };
 
-// ---------------------------------------------------------------- written with the others
+// Written with the others.
 
 struct TENON_API reshape {
   using Signature = Tensor(const Tensor& self, const Shape& shape);
@@ -289,7 +290,7 @@ struct TENON_API imag {
 
 }  // namespace op
 
-// ---------------------------------------------------------------- functions
+// Functions.
 
 // Tensors one after another along a dimension that exists (cat), or along a new one (stack).
 TENON_API Tensor cat(std::span<const Tensor> tensors, std::int64_t dim = 0);

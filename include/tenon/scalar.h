@@ -66,6 +66,16 @@ class TENON_API Scalar {
   double imag_ = 0;
 };
 
+// The 64-bit integers that are not the element type of a dtype.
+template <>
+inline long long Scalar::to<long long>() const {
+  return to<std::int64_t>();
+}
+template <>
+inline unsigned long long Scalar::to<unsigned long long>() const {
+  return to<std::uint64_t>();
+}
+
 #define TENON_ROW(name, type, ...) extern template TENON_API type Scalar::to<type>() const;
 TENON_FORALL_DTYPES(TENON_ROW)
 #undef TENON_ROW

@@ -54,7 +54,8 @@ class TENON_API Storage {
   static Storage without_data(std::size_t nbytes, Device device);
 
   bool defined() const noexcept { return static_cast<bool>(impl_); }
-  // Null when there are no bytes. So are the other facts of a storage that is not defined.
+  // Null when there are no bytes to point at (meta, user-defined tensors). So are the other facts
+  // of a storage that is not defined.
   void* data() const noexcept { return impl_ ? impl_->data : nullptr; }
   std::size_t nbytes() const noexcept { return impl_ ? impl_->nbytes : 0; }
   Device device() const noexcept { return impl_ ? impl_->device : Device::cpu(); }

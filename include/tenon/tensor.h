@@ -7,9 +7,11 @@
 // Copying a Tensor copies the name. Methods are PyTorch's: those that end in _ write into the
 // tensor and return it, views share its bytes, everything else makes new ones. A
 // default-constructed Tensor is undefined: it names nothing, and asking it anything but defined()
-// is an Error. Which methods may run on several threads is said in tenon/threads.h.
+// is an Error (repr() says so in words). Which methods may run on several threads is said in
+// tenon/threads.h.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
@@ -75,9 +77,6 @@ struct DiagonalOptions {
 struct DimOptions {
   std::int64_t dim = 0;
 };
-struct AsStridedOptions {
-  std::optional<std::int64_t> storage_offset = {};
-};
 struct CloneOptions {
   MemoryFormat memory_format = MemoryFormat::preserve;
 };
@@ -88,11 +87,17 @@ struct ContiguousOptions {
 class TENON_API Tensor {
  public:
   Tensor() noexcept = default;
+  Tensor(const Tensor&) noexcept = default;
+  Tensor(Tensor&&) noexcept = default;
+  // Makes a variable name another tensor. Of a temporary, as in x[0] = y, that would be lost, and
+  // does not compile: write x[0].copy_(y).
+  Tensor& operator=(const Tensor&) & noexcept = default;
+  Tensor& operator=(Tensor&&) & noexcept = default;
   // A new tensor with that body, which must not be another tensor's.
   explicit Tensor(Ref<Body> body);
   explicit Tensor(Ref<detail::Cell> cell) noexcept : cell_(std::move(cell)) {}
 
-  // ---------------------------------------------------------------- identity
+  // Identity.
 
   bool defined() const noexcept { return static_cast<bool>(cell_); }
   // Whether both name the same tensor. (Whether they hold the same numbers: equal().)
@@ -100,8 +105,9 @@ class TENON_API Tensor {
   // A number no other tensor of this process has or will have. Swapping does not change it.
   std::uint64_t id() const;
 
-  // ---------------------------------------------------------------- facts
+  // Facts.
 
+  // References are good until the tensor is swapped, given other data, or gone.
   const Shape& shape() const;
   std::int64_t size(std::int64_t dim) const;
   const Dims& stride() const;
@@ -126,7 +132,7 @@ class TENON_API Tensor {
   // Raised by one by every write through any tensor that shares it: views and detached aliases do.
   std::int64_t version() const;
 
-  // ---------------------------------------------------------------- data
+  // Data.
 
   const Storage& storage() const;
   // The first element, in place. Null if there are no elements, or no bytes (meta, user-defined
@@ -147,7 +153,7 @@ class TENON_API Tensor {
     return item().to<T>();
   }
 
-  // ---------------------------------------------------------------- history (tenon/autograd.h)
+  // History (tenon/autograd.h).
 
   bool requires_grad() const;
   // Only floating and complex tensors can; only leaves can be changed.
@@ -160,11 +166,14 @@ class TENON_API Tensor {
   // The tensor this is a view of, or undefined. Views of views have the same base.
   Tensor base() const;
 
-  // ---------------------------------------------------------------- views
+  // Views.
 
   // A scalar stands for a list of one wherever a list is asked for: view(-1).
   Tensor view(const Shape& shape) const;
-  Tensor view(DType dtype) const;  // the same bytes, read as another dtype
+  template <std::same_as<DType> D>  // not what {} means
+  Tensor view(D dtype) const {      // the same bytes, read as another dtype
+    return view_dtype(dtype);
+  }
   Tensor view_as(const Tensor& other) const;
   Tensor reshape(const Shape& shape) const;  // a view if that can be, else a copy
   Tensor slice(std::int64_t dim = 0, std::optional<std::int64_t> start = {},
@@ -177,6 +186,7 @@ class TENON_API Tensor {
   Tensor movedim(const Dims& source, const Dims& destination) const;
   Tensor t() const;
   Tensor mT() const;  // the last two dimensions exchanged
+  Tensor T() const;   // all dimensions in reverse order
   Tensor expand(const Shape& size) const;
   Tensor expand_as(const Tensor& other) const;
   Tensor broadcast_to(const Shape& size) const;
@@ -191,9 +201,6 @@ class TENON_API Tensor {
   Tensor unfold(std::int64_t dimension, std::int64_t size, std::int64_t step) const;
   Tensor as_strided(const Shape& size, const Dims& stride,
                     std::optional<std::int64_t> storage_offset = {}) const;
-  Tensor as_strided(const Shape& size, const Dims& stride, AsStridedOptions options) const {
-    return as_strided(size, stride, options.storage_offset);
-  }
   Tensor diagonal(std::int64_t offset = 0, std::int64_t dim1 = 0, std::int64_t dim2 = 1) const;
   Tensor diagonal(DiagonalOptions options) const {
     return diagonal(options.offset, options.dim1, options.dim2);
@@ -226,16 +233,24 @@ class TENON_API Tensor {
   // As detach(), with a version counter of its own: PyTorch's x.data.
   Tensor variable_data() const;
 
-  // ---------------------------------------------------------------- copies and writes
+  // Copies and writes.
 
-  Tensor clone(MemoryFormat format = MemoryFormat::preserve) const;
-  Tensor clone(CloneOptions options) const { return clone(options.memory_format); }
-  Tensor contiguous(
-      MemoryFormat format = MemoryFormat::contiguous) const;  // itself if it already is
-  Tensor contiguous(ContiguousOptions options) const { return contiguous(options.memory_format); }
+  Tensor clone(CloneOptions options = {}) const;
+  template <std::same_as<MemoryFormat> F>
+  Tensor clone(F format) const {
+    return clone(CloneOptions{.memory_format = format});
+  }
+  Tensor contiguous(ContiguousOptions options = {}) const;  // itself if it already is
+  template <std::same_as<MemoryFormat> F>
+  Tensor contiguous(F format) const {
+    return contiguous(ContiguousOptions{.memory_format = format});
+  }
   // Itself where nothing changes, unless .copy.
   Tensor to(const ToOptions& options) const;
-  Tensor to(DType dtype) const { return to(ToOptions{.dtype = dtype}); }
+  template <std::same_as<DType> D>
+  Tensor to(D dtype) const {
+    return to(ToOptions{.dtype = dtype});
+  }
   Tensor to(Device device) const { return to(ToOptions{.device = device}); }
   Tensor to(const Tensor& other) const {
     return to(ToOptions{.dtype = other.dtype(), .device = other.device()});
@@ -260,18 +275,17 @@ class TENON_API Tensor {
   // do it their way (tenon/wrapper.h).
   Tensor module_load(const Tensor& value, bool assign = false) const;
 
-  // ---------------------------------------------------------------- attributes and text
+  // Attributes and text.
 
   // Anything a program wants to hang on a tensor. Belongs to the body: swapped with it, not copied
   // with the data.
   void set_attribute(std::string_view name, Value value) const;
-  const Value* attribute(
-      std::string_view name) const;  // null if there is none; valid until it is set again
+  std::optional<Value> attribute(std::string_view name) const;
 
   // PyTorch's text, character for character (tenon/printing.h).
   std::string repr() const;
 
-  // ---------------------------------------------------------------- the body (tenon/wrapper.h)
+  // The body (tenon/wrapper.h).
 
   Body& body() const;
   // The user-defined body, if that is what this tensor has now; else null.
@@ -282,6 +296,7 @@ class TENON_API Tensor {
 
  private:
   void* checked_data(DType dtype) const;
+  Tensor view_dtype(DType dtype) const;
 
   Ref<detail::Cell> cell_;
 };

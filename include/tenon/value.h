@@ -62,6 +62,10 @@ class TENON_API Value {
   Value(I value) noexcept
       : kind_(std::same_as<I, bool> ? Kind::boolean : Kind::integer),
         content_(std::int64_t{value}) {}
+  // ValueError beyond what int64 holds.
+  template <std::unsigned_integral I>
+    requires(sizeof(I) == 8)
+  Value(I value) : Value(Scalar(std::uint64_t{value}).to<std::int64_t>()) {}
   Value(double value) noexcept : kind_(Kind::real), content_(value) {}
   Value(float value) noexcept : Value(static_cast<double>(value)) {}
   Value(DType value) noexcept : kind_(Kind::dtype), content_(value) {}

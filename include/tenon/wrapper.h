@@ -58,7 +58,8 @@ class TENON_API WrapperBody : public Body {
   virtual std::optional<Value> dispatch(const OpCall& call) const;
 
   // How a value becomes a parameter, when this class is on either side (Tensor::module_load). The
-  // default is what plain tensors do. nullopt leaves it to the next class.
+  // default is what plain tensors do, unless a class that is none of this one's bases is on the
+  // other side. nullopt leaves it to the next class.
   virtual std::optional<Tensor> module_load(const Tensor& dest, const Tensor& src,
                                             bool assign) const;
 

@@ -54,14 +54,22 @@ std::optional<int> cpus_of_quota(std::string_view cpu_max) {
   return static_cast<int>(std::min(cpus, 1L << 20));
 }
 
-int usable_cpus() {
-  int cpus = cpus_in_affinity_mask();
-  for (std::string group = control_group(); !group.empty(); group.resize(group.find_last_of('/'))) {
-    if (const auto quota = cpus_of_quota(first_line("/sys/fs/cgroup" + group + "/cpu.max"))) {
-      cpus = std::min(cpus, *quota);
-    }
+std::optional<int> cpus_of_group(const std::string& root, std::string group) {
+  std::optional<int> cpus;
+  while (!group.empty()) {
+    if (group.back() == '/') group.pop_back();  // the root itself
+    if (const auto quota = cpus_of_quota(first_line(root + group + "/cpu.max")))
+      cpus = std::min(cpus.value_or(*quota), *quota);
+    if (group.empty()) break;
+    group.resize(group.find_last_of('/') + 1);
   }
-  return std::max(cpus, 1);
+  return cpus;
+}
+
+int usable_cpus() {
+  const int cpus = cpus_in_affinity_mask();
+  return std::max(1,
+                  std::min(cpus, cpus_of_group("/sys/fs/cgroup", control_group()).value_or(cpus)));
 }
 
 }  // namespace tenon

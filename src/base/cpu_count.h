@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace tenon {
@@ -13,5 +14,9 @@ int usable_cpus();
 // Whole CPUs that the text of a cpu.max file allows ("max 100000", "150000 100000"), rounded up;
 // nothing if it does not limit.
 std::optional<int> cpus_of_quota(std::string_view cpu_max);
+
+// The smallest quota of a control group ("/a/b") and its parents, down to the root of the
+// hierarchy, which is mounted at `root`; in a container that is where the container's own limit is.
+std::optional<int> cpus_of_group(const std::string& root, std::string group);
 
 }  // namespace tenon

@@ -87,6 +87,11 @@ std::string device_type_names() {
   return out;
 }
 
+void Device::bad_index(DeviceType type, int index) {
+  throw DeviceError(concat("a device of type ", Device(type).str(), " has the index ", index,
+                           ": indices are 0 to 32767"));
+}
+
 Device::Device(std::string_view text) {
   if (text.empty()) throw DeviceError("Device string must not be empty");
   const auto is_word = [](char c) {

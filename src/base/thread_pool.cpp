@@ -30,9 +30,10 @@ constexpr std::int64_t kChunksPerThread = 4;
 // A range being worked on. Lives on the stack of the caller, who waits until nobody uses it.
 struct Job {
   Work work;
-  std::int64_t end;
-  std::int64_t chunk;
-  std::atomic<std::int64_t> next;
+  std::int64_t begin, end;
+  std::int64_t chunk;   // numbers in one
+  std::int64_t chunks;  // so that counting them cannot overflow, whatever the range
+  std::atomic<std::int64_t> next{0};
   ThreadState state;
   std::atomic<bool> failed{false};
   std::exception_ptr failure;  // written by whoever sets failed
@@ -41,10 +42,11 @@ struct Job {
 
   void run() noexcept {
     while (!failed.load(std::memory_order_relaxed)) {
-      const std::int64_t first = next.fetch_add(chunk, std::memory_order_relaxed);
-      if (first >= end) return;
+      const std::int64_t number = next.fetch_add(1, std::memory_order_relaxed);
+      if (number >= chunks) return;
+      const std::int64_t first = begin + number * chunk;
       try {
-        work(first, std::min(first + chunk, end));
+        work(first, end - first > chunk ? first + chunk : end);
       } catch (...) {
         if (!failed.exchange(true, std::memory_order_acq_rel)) failure = std::current_exception();
       }
@@ -62,18 +64,16 @@ constinit std::atomic<bool> forked{false};
 constinit std::atomic<bool> stopped{false};
 constinit std::atomic<int> chosen_threads{0};  // 0: as many as there are CPUs
 
+// Registered before main, so that a fork at any time is noticed.
+[[maybe_unused]] const int registered =
+    ::pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
+
 class Pool {
  public:
-  Pool() {
-    ::pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
-  }
-
-  ~Pool() {
-    // In a child the threads do not exist, so there is nobody to join.
-    if (forked.load(std::memory_order_relaxed)) {
-      for (std::thread& thread : threads_) thread.detach();
-      return;
-    }
+  // Ends the threads. Not in a child, where they do not exist and the lock may be held by one of
+  // them.
+  void stop() {
+    if (forked.load(std::memory_order_relaxed)) return;
     {
       const std::lock_guard lock(mutex_);
       stopped.store(true, std::memory_order_relaxed);
@@ -132,8 +132,12 @@ class Pool {
   std::vector<std::thread> threads_;
 };
 
+// Never destroyed, only stopped: a child that exits would wait for threads it does not have.
 Pool& pool() {
-  static Pool the_pool;
+  static Pool& the_pool = *new Pool;
+  static const struct Stop {
+    ~Stop() { the_pool.stop(); }
+  } at_exit;
   return the_pool;
 }
 
@@ -160,13 +164,14 @@ void parallel_for(std::int64_t begin, std::int64_t end, std::int64_t grain, Work
   const std::int64_t threads =
       size <= grain || inside_chunk
           ? 1
-          : std::min<std::int64_t>(get_num_threads(), (size + grain - 1) / grain);
+          : std::min<std::int64_t>(get_num_threads(), (size - 1) / grain + 1);
   if (threads == 1 || stopped.load(std::memory_order_relaxed)) return work(begin, end);
-  const std::int64_t chunks = threads * kChunksPerThread;
+  const std::int64_t chunk = std::max(grain, (size - 1) / (threads * kChunksPerThread) + 1);
   Job job{.work = work,
+          .begin = begin,
           .end = end,
-          .chunk = std::max(grain, (size + chunks - 1) / chunks),
-          .next = begin,
+          .chunk = chunk,
+          .chunks = (size - 1) / chunk + 1,
           .state = thread_state(),
           .failure = nullptr,
           .wanted = static_cast<int>(threads) - 1};

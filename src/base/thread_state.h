@@ -20,20 +20,4 @@ struct ThreadState {
 
 TENON_API ThreadState& thread_state() noexcept;
 
-// Sets one field of the state for the life of a scope, whatever the way out.
-template <class T>
-class StateOverride {
- public:
-  StateOverride(T ThreadState::* field, T value) : field_(field), saved_(thread_state().*field) {
-    thread_state().*field = value;
-  }
-  ~StateOverride() { thread_state().*field_ = saved_; }
-  StateOverride(const StateOverride&) = delete;
-  StateOverride& operator=(const StateOverride&) = delete;
-
- private:
-  T ThreadState::* field_;
-  T saved_;
-};
-
 }  // namespace tenon

@@ -91,6 +91,13 @@ void Body::operator delete(void* body, std::size_t size) noexcept {
   FreeList<Body>::release(body, size);
 }
 
+void* Body::operator new(std::size_t size, std::align_val_t alignment) {
+  return ::operator new(size, alignment);
+}
+void Body::operator delete(void* body, std::size_t size, std::align_val_t alignment) noexcept {
+  ::operator delete(body, size, alignment);
+}
+
 void BodyEditor::set_base(Body& body, Body& base) noexcept {
   Body& root = base.base_ ? *base.base_ : base;
   root.views_.fetch_add(1, std::memory_order_relaxed);

@@ -38,7 +38,7 @@ class TENON_API BodyEditor {
   static bool is_plain(const Body& body) noexcept {
     return body.flags_ == 0 && body.views_.load(std::memory_order_acquire) == 0 &&
            autograd(body) == nullptr && body.saves_.load(std::memory_order_acquire) == nullptr &&
-           body.attributes_ == nullptr;
+           body.attributes_ == nullptr && !body.base_;
   }
 
   static detail::Attributes* attributes(const Body& body) noexcept {

@@ -179,6 +179,23 @@ std::int64_t required_bytes(const Layout& layout) {
   return *bytes;
 }
 
+void check_layout(const Layout& layout) {
+  if (layout.shape.size() != layout.strides.size()) {
+    throw ShapeError(concat("mismatch in length of strides and shape: ", bracketed(layout.shape),
+                            " has ", layout.shape.size(), " and ", bracketed(layout.strides),
+                            " has ", layout.strides.size()));
+  }
+  const auto negative = [](std::int64_t value) { return value < 0; };
+  if (layout.offset < 0 || std::any_of(layout.shape.begin(), layout.shape.end(), negative) ||
+      std::any_of(layout.strides.begin(), layout.strides.end(), negative)) {
+    throw ShapeError(concat("sizes ", bracketed(layout.shape), ", strides ",
+                            bracketed(layout.strides), " and offset ", layout.offset,
+                            ": none of them can be negative"));
+  }
+  Layout::packed(layout.shape, layout.dtype, layout.device);  // counts the elements
+  required_bytes(layout);
+}
+
 std::int64_t wrap_dim(std::int64_t dim, std::int64_t ndim) {
   const std::int64_t range = std::max<std::int64_t>(ndim, 1);
   if (dim < -range || dim >= range) {

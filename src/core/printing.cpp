@@ -22,7 +22,7 @@ namespace tenon {
 
 namespace {
 
-// ---------------------------------------------------------------- options
+// Options.
 
 struct SharedOptions {
   std::mutex mutex;
@@ -45,7 +45,7 @@ PrintOptions profile_options(std::string_view profile) {
       concat("there is no print profile '", profile, "': default, short and full are"));
 }
 
-// ---------------------------------------------------------------- contents
+// Contents.
 
 // Which positions of each dimension are shown.
 std::vector<std::vector<std::int64_t>> shown_positions(const Shape& shape,
@@ -55,7 +55,7 @@ std::vector<std::vector<std::int64_t>> shown_positions(const Shape& shape,
   for (const std::int64_t size : shape) {
     auto& positions = shown.emplace_back();
     for (std::int64_t i = 0; i < size; ++i) {
-      if (summarise && size > 2 * options.edgeitems && i == options.edgeitems)
+      if (summarise && size - options.edgeitems > options.edgeitems && i == options.edgeitems)
         i = size - options.edgeitems;
       if (i < size) positions.push_back(i);
     }
@@ -98,7 +98,9 @@ class Brackets {
   std::string text(std::size_t indent) { return write(0, indent); }
 
  private:
-  bool cut(std::size_t d) const { return summarise_ && shape_[d] > 2 * options_.edgeitems; }
+  bool cut(std::size_t d) const {
+    return summarise_ && shape_[d] - options_.edgeitems > options_.edgeitems;
+  }
 
   std::string write(std::size_t d, std::size_t indent) {
     if (d == shape_.size()) return elements_.texts[next_++];
@@ -158,7 +160,7 @@ std::string contents(const Tensor& tensor, std::size_t indent, const PrintOption
   return Brackets(tensor.shape(), elements, options, summarise).text(indent);
 }
 
-// ---------------------------------------------------------------- the whole
+// The whole.
 
 // Appends suffixes behind a comma, each on the same line if it fits there.
 std::string with_suffixes(std::string text, const std::vector<std::string>& suffixes,

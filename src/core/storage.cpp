@@ -21,7 +21,7 @@ namespace tenon {
 
 namespace {
 
-// ---------------------------------------------------------------- accounting
+// Accounting.
 
 constexpr int kCountedIndices = 16;
 
@@ -53,7 +53,7 @@ Counter& counter(Device device) noexcept {
                          nbytes);
 }
 
-// ---------------------------------------------------------------- kinds of storage
+// Kinds of storage.
 
 // Note [One block]
 // An owned storage is one allocation: slack, a pointer to its beginning, the object, the data at a

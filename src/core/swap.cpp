@@ -13,19 +13,66 @@ namespace tenon {
 
 namespace {
 
-// Whether the body's payload, grad or attributes lead to the cell. Swapped into it, the body would
-// then own itself.
-bool contains(const Body& body, const detail::Cell& cell) {
-  std::vector<const Body*> open{&body};
-  std::unordered_set<const Body*> seen;
-  bool found = false;
-  const auto visit = [&](const Tensor& tensor) {
+// Whether a body has nothing that could lead to another tensor.
+bool leads_nowhere(const Body& body) {
+  const detail::AutogradMeta* meta = BodyEditor::autograd(body);
+  return !body.is_wrapper() && !body.is_view() && BodyEditor::attributes(body) == nullptr &&
+         (meta == nullptr || (!meta->grad.defined() && !meta->edge.node));
+}
+
+// Looks for a cell among everything a body keeps alive: its payload, grad, attributes, what it is a
+// view of and what it was calculated from. What is found on the way is held, because flatten() may
+// make it anew.
+class Search {
+ public:
+  explicit Search(const detail::Cell& wanted) : wanted_(wanted) {}
+
+  bool from(const Body& body) {
+    look_into(body);
+    while (!found_ && !(bodies_.size() == looked_into_ && nodes_.empty())) {
+      if (looked_into_ < bodies_.size()) {
+        const Ref<Body> next = bodies_[looked_into_++];
+        look_into(*next);
+      } else {
+        const Ref<Node> next = std::move(nodes_.back());
+        nodes_.pop_back();
+        look_into(*next);
+      }
+    }
+    return found_;
+  }
+
+ private:
+  void look_into(const Body& body) {
+    if (const auto* meta = BodyEditor::autograd(body)) {
+      visit(meta->grad);
+      visit(meta->edge.node);
+    }
+    if (const auto* attributes = BodyEditor::attributes(body)) {
+      for (const auto& entry : attributes->values) visit(entry.second);
+    }
+    if (const Ref<Body>& base = BodyEditor::base(body)) visit(base);
+    body.for_each_payload([&](const Tensor& part) { visit(part); });
+  }
+  void look_into(const Node& node) {
+    for (const Edge& edge : node.next_edges()) visit(edge.node);
+    if (const auto* accumulator = dynamic_cast<const AccumulateGrad*>(&node))
+      visit(Ref<Body>::share(&accumulator->leaf()));
+  }
+
+  void visit(const Tensor& tensor) {
     if (!tensor.defined()) return;
-    found = found || tensor.cell().get() == &cell;
-    open.push_back(&tensor.body());
-  };
+    found_ = found_ || tensor.cell().get() == &wanted_;
+    visit(tensor.cell()->body);
+  }
+  void visit(const Ref<Body>& body) {
+    if (seen_.insert(body.get()).second) bodies_.push_back(body);
+  }
+  void visit(const Ref<Node>& node) {
+    if (node && seen_.insert(node.get()).second) nodes_.push_back(node);
+  }
   // Values are trees of shared nodes, walked without recursion.
-  const auto visit_value = [&](const Value& value) {
+  void visit(const Value& value) {
     std::vector<const Value*> values{&value};
     while (!values.empty()) {
       const Value& next = *values.back();
@@ -40,18 +87,19 @@ bool contains(const Body& body, const detail::Cell& cell) {
         }
       }
     }
-  };
-  while (!open.empty() && !found) {
-    const Body& next = *open.back();
-    open.pop_back();
-    if (!seen.insert(&next).second) continue;
-    if (const auto* meta = BodyEditor::autograd(next)) visit(meta->grad);
-    if (const auto* attributes = BodyEditor::attributes(next)) {
-      for (const auto& entry : attributes->values) visit_value(entry.second);
-    }
-    next.for_each_payload(visit);
   }
-  return found;
+
+  const detail::Cell& wanted_;
+  std::vector<Ref<Body>> bodies_;  // all that were found; kept, so that no address is used twice
+  std::size_t looked_into_ = 0;
+  std::vector<Ref<Node>> nodes_;
+  std::unordered_set<const void*> seen_;
+  bool found_ = false;
+};
+
+// Whether the body keeps the cell alive. Swapped into it, the body would then own itself.
+bool contains(const Body& body, const detail::Cell& cell) {
+  return !leads_nowhere(body) && Search(cell).from(body);
 }
 
 void check_free(const Body& body, const char* which) {
@@ -83,8 +131,8 @@ void swap_tensors(const Tensor& a, const Tensor& b) {
   check_free(second, "the second tensor");
   if (contains(first, *b.cell()) || contains(second, *a.cell())) {
     throw SwapError(
-        "cannot swap a tensor with one that it contains: one of the two is the other's payload, "
-        "grad or attribute");
+        "cannot swap a tensor with one that it contains: one of the two is, directly or through "
+        "others, the other's payload, grad, attribute, or what it was calculated from");
   }
   poison_accumulator(first);
   poison_accumulator(second);

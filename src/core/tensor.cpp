@@ -39,7 +39,7 @@ std::uint64_t Tensor::id() const {
   return cell_->id.compare_exchange_strong(id, fresh, std::memory_order_relaxed) ? fresh : id;
 }
 
-// ---------------------------------------------------------------- facts
+// Facts.
 
 const Layout& Tensor::layout() const { return body().layout(); }
 const Shape& Tensor::shape() const { return layout().shape; }
@@ -77,7 +77,7 @@ std::int64_t Tensor::stride(std::int64_t dim) const {
   return stride()[existing_dim(layout(), dim)];
 }
 
-// ---------------------------------------------------------------- data
+// Data.
 
 const Storage& Tensor::storage() const { return body().storage(); }
 
@@ -115,7 +115,7 @@ void* Tensor::checked_data(DType expected) const {
   return data_ptr();
 }
 
-// ---------------------------------------------------------------- history
+// History.
 
 bool Tensor::requires_grad() const { return body().is_tracked(); }
 
@@ -183,7 +183,7 @@ Tensor Tensor::base() const {
   return base ? BodyEditor::tensor_of(base) : Tensor();
 }
 
-// ---------------------------------------------------------------- attributes
+// Attributes.
 
 void Tensor::set_attribute(std::string_view name, Value value) const {
   auto& values = BodyEditor::need_attributes(body()).values;
@@ -196,13 +196,13 @@ void Tensor::set_attribute(std::string_view name, Value value) const {
   values.emplace_back(name, std::move(value));
 }
 
-const Value* Tensor::attribute(std::string_view name) const {
+std::optional<Value> Tensor::attribute(std::string_view name) const {
   const detail::Attributes* attributes = BodyEditor::attributes(body());
-  if (attributes == nullptr) return nullptr;
+  if (attributes == nullptr) return std::nullopt;
   for (const auto& [known, held] : attributes->values) {
-    if (known == name) return &held;
+    if (known == name) return held;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 }  // namespace tenon

@@ -20,6 +20,7 @@ namespace tenon {
 namespace {
 
 Layout outer_layout(const Layout& given) {
+  check_layout(given);
   Layout layout = given;
   // The bits say how to read bytes, and there are none here.
   layout.conj = layout.neg = false;
@@ -73,6 +74,13 @@ std::optional<Value> WrapperBody::dispatch(const OpCall& /*call*/) const { retur
 
 std::optional<Tensor> WrapperBody::module_load(const Tensor& dest, const Tensor& src,
                                                bool assign) const {
+  // A class that does not know about another leaves it to that one, which may know about both.
+  for (const Tensor* tensor : {&dest, &src}) {
+    const Body& other = tensor->body();
+    if (other.is_wrapper() &&
+        !wrapper_class().derives_from(static_cast<const WrapperBody&>(other).wrapper_class()))
+      return std::nullopt;
+  }
   const DisableOverridesScope plain;
   return dest.module_load(src, assign);
 }
@@ -92,21 +100,21 @@ const WrapperClass& WrapperBody::static_class() noexcept {
   return the_class;
 }
 
-std::vector<const WrapperBody*> wrappers_in_order(std::span<const Tensor> tensors) {
-  std::vector<const WrapperBody*> order;
+std::vector<HeldWrapper> wrappers_in_order(std::span<const Tensor> tensors) {
+  std::vector<HeldWrapper> order;
   for (const Tensor& tensor : tensors) {
     const Body& body = tensor.body();
     if (!body.is_wrapper()) continue;
     const auto& wrapper = static_cast<const WrapperBody&>(body);
     const WrapperClass& its_class = wrapper.wrapper_class();
-    const auto same = [&](const WrapperBody* other) {
+    const auto same = [&](const HeldWrapper& other) {
       return *other->wrapper_class().type == *its_class.type;
     };
     if (std::any_of(order.begin(), order.end(), same)) continue;
-    const auto base = std::find_if(order.begin(), order.end(), [&](const WrapperBody* other) {
+    const auto base = std::find_if(order.begin(), order.end(), [&](const HeldWrapper& other) {
       return its_class.derives_from(other->wrapper_class());
     });
-    order.insert(base, &wrapper);
+    order.insert(base, HeldWrapper(tensor.cell()->body));
   }
   return order;
 }
@@ -130,7 +138,7 @@ std::string joined_type_names(std::span<const Tensor> tensors) {
 std::vector<std::string> OpCall::types() const { return type_names(tensors_); }
 
 std::optional<Value> detail::ask_wrappers(const OpCall& call) {
-  for (const WrapperBody* wrapper : wrappers_in_order(call.tensors())) {
+  for (const HeldWrapper& wrapper : wrappers_in_order(call.tensors())) {
     if (auto answer = wrapper->dispatch(call)) return answer;
   }
   return std::nullopt;

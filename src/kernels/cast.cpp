@@ -131,7 +131,6 @@ Cast::Cast(DType dst, DType src, bool conj, bool neg) {
     if constexpr (!is_quantized_type<S>) {
       using W = typename WideOf<S>::Type;
       read_ = read<S, W>;
-      wide_size_ = sizeof(W);
       if (conj) conj_ = conjugate<W>;
       if (neg) neg_ = negate<W>;
       if (nan_becomes_zero<S> && is_integral(dst)) zero_nans_ = zero_nans;

@@ -42,7 +42,6 @@ class TENON_API Cast {
   Transform neg_ = nullptr;
   Write write_;
   FlipImaginary flip_ = nullptr;
-  std::int64_t wide_size_;
 };
 
 }  // namespace tenon

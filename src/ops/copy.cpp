@@ -27,7 +27,7 @@ void warn_if_imaginary_part_is_lost(DType from, DType to) {
   warn_once(said, "Casting complex values to real discards the imaginary part");
 }
 
-// ---------------------------------------------------------------- overlap
+// Overlap.
 
 // The bytes a dense CPU tensor lies in.
 std::pair<const std::byte*, const std::byte*> extent(const Tensor& tensor) {
@@ -149,7 +149,9 @@ struct Rule<op::copy_> {
   }
 };
 
-Tensor Tensor::clone(MemoryFormat format) const { return call<op::clone>(*this, format); }
+Tensor Tensor::clone(CloneOptions options) const {
+  return call<op::clone>(*this, options.memory_format);
+}
 
 Tensor Tensor::to(const ToOptions& options) const {
   const Layout& layout = this->layout();

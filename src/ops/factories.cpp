@@ -222,7 +222,7 @@ Tensor linspace(const Scalar& start, const Scalar& end, std::int64_t steps,
   return placed(out, device, options.requires_grad);
 }
 
-// ---------------------------------------------------------------- like another
+// Like another.
 
 template <>
 struct Rule<op::empty_like> {
@@ -267,7 +267,7 @@ Tensor ones_like(const Tensor& self, const LikeOptions& options) {
   return full_like(self, 1, options);
 }
 
-// ---------------------------------------------------------------- over memory that is there
+// Over memory that is there.
 
 Tensor from_blob(void* data, const Shape& size, const FromBlobOptions& options) {
   Layout layout = Layout::packed(size, options.dtype.value_or(get_default_dtype()), Device::cpu());
@@ -284,6 +284,10 @@ Tensor from_blob(void* data, const Shape& size, const FromBlobOptions& options) 
     layout.strides = *options.strides;
   }
   const auto needed = static_cast<std::size_t>(required_bytes(layout));
+  if (data == nullptr && needed != 0) {
+    throw ValueError(concat("from_blob: sizes ", bracketed(size), " need ", needed,
+                            " bytes, and the pointer is null"));
+  }
   if (options.nbytes != 0 && options.nbytes < needed) {
     throw ShapeError(concat("from_blob: sizes ", bracketed(size), " with strides ",
                             bracketed(layout.strides), " reach ", needed, " bytes, and there are ",

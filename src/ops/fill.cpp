@@ -62,7 +62,9 @@ struct Rule<op::fill_tensor_> {
     }
     check_copy_out_of_meta("fill_", value.device(), self.device());
   }
-  static void run(const Tensor& self, const Tensor& value) { self.fill_(value.item()); }
+  static void run(const Tensor& self, const Tensor& value) {
+    self.variable_data().fill_(value.item());  // this write is counted once, by the dispatcher
+  }
 };
 
 template <>

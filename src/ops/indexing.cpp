@@ -26,7 +26,7 @@ namespace {
 using Positions =
     std::vector<std::optional<Tensor>>;  // of each dimension; nothing: the whole of it
 
-// ---------------------------------------------------------------- the part that is a view
+// The part that is a view.
 
 bool is_mask(const Tensor& tensor) { return tensor.dtype() == bool_ || tensor.dtype() == uint8; }
 
@@ -37,6 +37,11 @@ std::vector<Tensor> positions_in(const Tensor& mask) {
         "index: how many elements a mask on the meta device picks is not known, as it has no data");
   }
   const Tensor packed = mask.cpu().contiguous();
+  if (packed.body().is_wrapper()) {
+    throw NotImplementedError(concat("index: a ", packed.body().type_name(),
+                                     " cannot be a mask, as its elements are not at hand: make a "
+                                     "plain tensor of it first"));
+  }
   const auto* bytes = static_cast<const std::uint8_t*>(packed.data_ptr());
   std::vector<std::vector<std::int64_t>> found(static_cast<std::size_t>(mask.dim()));
   for (std::int64_t i = 0, n = mask.numel(); i < n; ++i) {
@@ -72,11 +77,9 @@ class Indexing {
       throw IndexError(concat("too many indices for tensor of dimension ", self.dim(), ": ",
                               consumed, " are given"));
     }
-    bool spread = false;
     for (const TensorIndex& index : indices) {
       if (index.kind() == TensorIndex::Kind::ellipsis) {
-        if (!spread) at_ += self.dim() - consumed;
-        spread = true;
+        at_ += self.dim() - consumed;
       } else {
         apply(index);
       }
@@ -164,7 +167,7 @@ class Indexing {
   std::int64_t at_ = 0;  // the dimension of the view that comes next
 };
 
-// ---------------------------------------------------------------- the part that is not
+// The part that is not.
 
 // Where elements come from and go to when tensors pick them. `picked` is the shape the tensors
 // broadcast to; it stands where they stood if they are neighbours, else in front.
@@ -215,9 +218,19 @@ Plan make_plan(const Layout& self, const Positions& given) {
   return plan;
 }
 
+std::vector<std::int64_t> zeros_in_memory(std::int64_t count) {
+  const auto size = static_cast<std::size_t>(count);
+  try {
+    return std::vector<std::int64_t>(size, 0);
+  } catch (const std::exception&) {  // bad_alloc, or more than a vector can count
+    throw OutOfMemoryError(concat("index: ", count, " positions need ", size, " times 8 bytes"),
+                           size * sizeof(std::int64_t));
+  }
+}
+
 // For every element of `picked`, in order, where in the tensor it lies, in elements from its first.
 std::vector<std::int64_t> picked_offsets(const Plan& plan, const Layout& self) {
-  std::vector<std::int64_t> offsets(static_cast<std::size_t>(plan.picked.numel()), 0);
+  std::vector<std::int64_t> offsets = zeros_in_memory(plan.picked.numel());
   for (std::size_t i = 0; i < plan.dims.size(); ++i) {
     const Tensor packed = plan.positions[i].cpu().contiguous();
     const auto* positions = packed.data<std::int64_t>();

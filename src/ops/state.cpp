@@ -58,7 +58,7 @@ Tensor Tensor::module_load(const Tensor& value, bool assign) const {
   const Tensor both[] = {*this, value};
   const auto wrappers = wrappers_in_order(both);
   if (!wrappers.empty() && thread_state().overrides_enabled) {
-    for (const WrapperBody* wrapper : wrappers) {
+    for (const HeldWrapper& wrapper : wrappers) {
       if (auto loaded = wrapper->module_load(*this, value, assign)) return *std::move(loaded);
     }
     throw NotImplementedError(

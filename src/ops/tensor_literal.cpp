@@ -10,6 +10,7 @@
 #include "tenon/default_dtype.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
+#include "tenon/ops.h"
 
 namespace tenon {
 
@@ -102,6 +103,20 @@ Tensor tensor_from(const void* data, DType type, std::int64_t count, const Tenso
 Tensor tensor_from(const std::vector<bool>& data, const TensorOptions& options) {
   const std::vector<std::uint8_t> bytes(data.begin(), data.end());
   return tensor_from(bytes.data(), bool_, static_cast<std::int64_t>(bytes.size()), options);
+}
+
+Tensor tensor_from(const std::vector<Tensor>& rows, const TensorOptions& options) {
+  for (const Tensor& row : rows) {
+    if (row.shape() == rows.front().shape()) continue;
+    for (std::int64_t d = 0; d < row.dim(); ++d) {
+      if (row.size(d) == rows.front().size(d)) continue;
+      throw ValueError(concat("expected sequence of length ", rows.front().size(d), " at dim ",
+                              d + 1, " (got ", row.size(d), ")"));
+    }
+  }
+  const Tensor all =
+      rows.empty() ? tensor(NestedNumbers(), {.device = Device::cpu()}) : stack(rows);
+  return on_device(all.to(options.dtype.value_or(all.dtype())), options);
 }
 
 }  // namespace tenon

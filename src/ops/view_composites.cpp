@@ -177,7 +177,11 @@ Tensor Tensor::movedim(const Dims& source, const Dims& destination) const {
 std::vector<Tensor> Tensor::chunk(std::int64_t chunks, std::int64_t dim) const {
   return call<op::chunk>(*this, chunks, dim);
 }
-Tensor Tensor::contiguous(MemoryFormat format) const { return call<op::contiguous>(*this, format); }
+Tensor Tensor::contiguous(ContiguousOptions options) const {
+  // Asked of nobody where there is nothing to do: a user-defined tensor stays the same one too.
+  if (is_contiguous(options.memory_format)) return *this;
+  return call<op::contiguous>(*this, options.memory_format);
+}
 Tensor Tensor::real() const { return call<op::real>(*this); }
 Tensor Tensor::imag() const { return call<op::imag>(*this); }
 

@@ -364,7 +364,7 @@ Layout unfold(const Layout& self, std::int64_t dim, std::int64_t size, std::int6
 }
 
 void check_pieces(std::int64_t count, const char* op) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 28;
+  constexpr std::int64_t kMost = std::int64_t{1} << 24;
   if (count <= kMost) return;
   throw ValueError(
       concat(op, ": ", count, " tensors would come out, and ", kMost, " are the most"));

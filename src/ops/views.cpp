@@ -215,7 +215,7 @@ struct Rule<op::neg_view> {
 };
 
 Tensor Tensor::view(const Shape& shape) const { return call<op::view>(*this, shape); }
-Tensor Tensor::view(DType dtype) const { return call<op::view_dtype>(*this, dtype); }
+Tensor Tensor::view_dtype(DType dtype) const { return call<op::view_dtype>(*this, dtype); }
 Tensor Tensor::view_as(const Tensor& other) const { return view(other.shape()); }
 Tensor Tensor::slice(std::int64_t dim, std::optional<std::int64_t> start,
                      std::optional<std::int64_t> end, std::int64_t step) const {
@@ -229,6 +229,11 @@ Tensor Tensor::transpose(std::int64_t dim0, std::int64_t dim1) const {
 }
 Tensor Tensor::permute(const Dims& dims) const { return call<op::permute>(*this, dims); }
 Tensor Tensor::t() const { return call<op::t>(*this); }
+Tensor Tensor::T() const {
+  Dims reversed;
+  for (std::int64_t d = dim(); d-- > 0;) reversed.push_back(d);
+  return permute(reversed);
+}
 Tensor Tensor::mT() const {
   if (dim() == 1) {
     throw ShapeError("mT is only supported on matrices or batches of matrices. Got 1-D tensor.");

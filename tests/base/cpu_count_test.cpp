@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <fstream>
 #include <thread>
+
+#include "support/temp_dir.h"
 
 namespace tenon {
 namespace {
@@ -20,6 +23,23 @@ TEST(CpuCount, TextThatIsNoQuotaLimitsNothing) {
                            "99999999999999999999 1"}) {
     EXPECT_EQ(cpus_of_quota(text), std::nullopt) << text;
   }
+}
+
+TEST(CpuCount, TheSmallestQuotaOfAGroupAndItsParentsCounts) {
+  const TempDir dir;
+  const auto write = [&](const std::string& group, const char* text) {
+    std::filesystem::create_directories(dir.file(group));
+    std::ofstream(dir.file(group + "/cpu.max")) << text;
+  };
+  const std::string root = dir.file(".");
+  EXPECT_EQ(cpus_of_group(root, "/a/b"), std::nullopt);
+  write("a/b", "max 100000");
+  write("a", "600000 100000");
+  EXPECT_EQ(cpus_of_group(root, "/a/b"), 6);
+  write(".", "300000 100000");  // where a container's limit is
+  EXPECT_EQ(cpus_of_group(root, "/a/b"), 3);
+  EXPECT_EQ(cpus_of_group(root, "/"), 3);
+  EXPECT_EQ(cpus_of_group(root, ""), std::nullopt);
 }
 
 TEST(CpuCount, FollowsTheAffinityMask) {

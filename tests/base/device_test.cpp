@@ -88,5 +88,13 @@ TEST(WithDevice, ReturnsWhatWasBuiltInside) {
   EXPECT_EQ(get_default_device(), Device::cpu());
 }
 
+TEST(Device, AnIndexOutOfRangeIsRefused) {
+  EXPECT_EQ(Device(DeviceType::cuda, 32767).str(), "cuda:32767");
+  for (const int index : {-1, -5, 32768, 70000}) {
+    EXPECT_THROW(Device(DeviceType::cuda, index), DeviceError) << index;
+    EXPECT_THROW(Device::cuda(index), DeviceError) << index;
+  }
+}
+
 }  // namespace
 }  // namespace tenon

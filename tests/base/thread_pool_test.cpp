@@ -151,11 +151,42 @@ TEST_F(ThreadPool, AForkedChildWorksAlone) {
       alone = alone && std::this_thread::get_id() == caller;
       for (std::int64_t i = first; i < last; ++i) sum += i;
     });
-    ::_exit(alone && sum == 499'500 ? 0 : 1);
+    if (!alone || sum != 499'500) ::_exit(1);
+    ::alarm(20);
+    std::exit(0);  // runs destructors: nothing may wait for the parent's threads
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST_F(ThreadPool, AChildForkedBeforeThePoolStartsIsAloneToo) {
+  // In a process that has done nothing yet: this test's own may have a pool already.
+  EXPECT_EXIT(
+      {
+        set_num_threads(4);
+        const pid_t child = ::fork();
+        if (child == 0) ::_exit(get_num_threads());
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        ::_exit(WEXITSTATUS(status));
+      },
+      ::testing::ExitedWithCode(1), "");
+}
+
+TEST_F(ThreadPool, RangesUpToTheLargestNumberAreCutWithoutOverflow) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  std::atomic<std::int64_t> least{kMost}, most{0};
+  parallel_for(1, kMost, 1 << 20, [&](std::int64_t first, std::int64_t last) {
+    std::int64_t seen = least.load();
+    while (first < seen && !least.compare_exchange_weak(seen, first)) {
+    }
+    seen = most.load();
+    while (last > seen && !most.compare_exchange_weak(seen, last)) {
+    }
+  });
+  EXPECT_EQ(least, 1);
+  EXPECT_EQ(most, kMost);
 }
 
 }  // namespace

@@ -18,6 +18,18 @@ TEST(Warning, GoesToTheHandlerAndNowhereElse) {
   set_warning_handler(before);
 }
 
+TEST(Warning, AHandlerMaySilenceItself) {
+  int said = 0;
+  const auto before = set_warning_handler([&](const std::string&) {
+    ++said;
+    set_warning_handler({});
+  });
+  warn("first");
+  warn("second");
+  set_warning_handler(before);
+  EXPECT_EQ(said, 1);
+}
+
 TEST(Warning, IsSaidOnceAndOnlyToSomebody) {
   std::atomic<bool> said{false};
   int count = 0;

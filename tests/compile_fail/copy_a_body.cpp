@@ -1,4 +1,5 @@
 // A body belongs to one cell; two tensors never have the same one.
+// expect: deleted
 #include <tenon/tenon.h>
 
 void f(const tenon::Tensor& t) {

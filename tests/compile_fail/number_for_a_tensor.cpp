@@ -1,4 +1,5 @@
 // A number is not a tensor; tensor(1) makes one.
+// expect: equal
 #include <tenon/tenon.h>
 
 bool f() {

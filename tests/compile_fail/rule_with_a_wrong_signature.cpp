@@ -1,4 +1,5 @@
 // A Rule's functions are used as the signature says, so one that does not fit is not passed over.
+// expect: infer
 #include <tenon/tenon.h>
 
 struct scale_by {

@@ -1,5 +1,5 @@
-# Compiles FILE as it is, which must work, and with MISTAKE defined, which must not. Where the compiler's own words are
-# enough the file says nothing more; where ours are meant, its line "// expect: TEXT" names them.
+# Compiles FILE as it is, which must work, and with MISTAKE defined, which must not; its line "// expect: TEXT" has the words
+# that must then be among the compiler's.
 set(compile ${CXX} -std=c++20 -fsyntax-only -I ${SOURCE}/include ${FILE})
 execute_process(COMMAND ${compile} RESULT_VARIABLE failed ERROR_VARIABLE output)
 if(failed)
@@ -10,6 +10,9 @@ if(NOT failed)
   message(FATAL_ERROR "with the mistake it compiles")
 endif()
 file(STRINGS ${FILE} expected REGEX "^// expect: ")
+if(NOT expected)
+  message(FATAL_ERROR "it does not say what to expect")
+endif()
 string(REPLACE "// expect: " "" expected "${expected}")
 string(FIND "${output}" "${expected}" place)
 if(place EQUAL -1)

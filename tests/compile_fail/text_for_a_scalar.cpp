@@ -1,4 +1,5 @@
 // A pointer must not become a bool on its way to a Scalar.
+// expect: fill_
 #include <tenon/tenon.h>
 
 void f(const tenon::Tensor& t) {

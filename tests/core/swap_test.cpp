@@ -50,7 +50,7 @@ TEST(SwapTensors, EveryPairOfKindsExchangesEverythingButIdentity) {
       EXPECT_EQ(Facts(b), of_a);
       EXPECT_EQ(a.id(), id_a);
       EXPECT_EQ(b.id(), id_b);
-      EXPECT_EQ(a.attribute("foo"), nullptr);
+      EXPECT_FALSE(a.attribute("foo"));
       EXPECT_EQ(b.attribute("foo")->as_string(), "bar");
     }
   }
@@ -220,6 +220,37 @@ TEST(SwapTensors, PairsOnDifferentThreadsDoNotMeet) {
       EXPECT_EQ(a.numel(), 2);
     });
   }
+}
+
+// What flatten() makes is nobody else's, and gone as soon as it was looked at.
+class Computing final : public Wrapper<Computing> {
+ public:
+  explicit Computing(Tensor payload) : Wrapper(payload), elem(std::move(payload)) {}
+  std::optional<Flattened> flatten() const override {
+    return Flattened{{{"a", elem.clone()}, {"b", elem.clone()}}, {}};
+  }
+  Tensor elem;
+};
+
+TEST(SwapTensors, APayloadThatFlattenMakesAnewIsLookedThrough) {
+  const Tensor w = make_tensor<Computing>(ones({2})), plain = zeros({2});
+  swap_tensors(w, plain);
+  EXPECT_EQ(w.as<Computing>(), nullptr);
+  EXPECT_NE(plain.as<Computing>(), nullptr);
+}
+
+TEST(SwapTensors, RefusesWhatWouldOwnItselfThroughItsHistory) {
+  const Tensor x = ones({2}).requires_grad_();
+  x.set_grad(ones({2}));
+  const Tensor y = x.clone();
+  expect_error<SwapError>([&] { swap_tensors(y, x.grad()); }, "calculated from");
+}
+
+TEST(SwapTensors, RefusesWhatWouldOwnItselfThroughItsBase) {
+  const Tensor x = ones({2}), held = zeros({2});
+  x.set_attribute("held", held);
+  const Tensor view = x.view({2, 1});
+  expect_error<SwapError>([&] { swap_tensors(view, held); }, "contains");
 }
 
 }  // namespace

@@ -111,13 +111,27 @@ TEST(Attributes, BelongToTheBody) {
   a.set_attribute("name", "first");
   a.set_attribute("count", 3);
   a.set_attribute("count", 4);
-  ASSERT_NE(a.attribute("count"), nullptr);
+  ASSERT_TRUE(a.attribute("count"));
   EXPECT_EQ(a.attribute("count")->as_int(), 4);
-  EXPECT_EQ(a.attribute("nothing"), nullptr);
-  EXPECT_EQ(a.clone().attribute("name"), nullptr);
+  EXPECT_FALSE(a.attribute("nothing"));
+  EXPECT_FALSE(a.clone().attribute("name"));
   swap_tensors(a, b);
-  EXPECT_EQ(a.attribute("name"), nullptr);
+  EXPECT_FALSE(a.attribute("name"));
   EXPECT_EQ(b.attribute("name")->as_string(), "first");
+}
+
+TEST(Tensor, AnAttributeOutlivesThoseSetAfterIt) {
+  const Tensor a = zeros({1});
+  a.set_attribute("first", "x");
+  const auto first = a.attribute("first");
+  for (int i = 0; i < 100; ++i) a.set_attribute("n" + std::to_string(i), i);
+  EXPECT_EQ(first->as_string(), "x");
+}
+
+TEST(Tensor, BracesMeanTheSizeOrTheOptionsAndNeverADtype) {
+  EXPECT_EQ(ones({1}).view({}).shape(), Shape());
+  EXPECT_EQ(ones({1}).view({}).dtype(), float32);
+  EXPECT_EQ(ones({2, 3}).t().clone({}).stride(), Dims({1, 3}));
 }
 
 }  // namespace

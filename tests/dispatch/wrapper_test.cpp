@@ -81,7 +81,7 @@ TEST_F(Precedence, AnOperatorThatThrowsLetsItsExceptionOut) {
   expect_error<ValueError>([&] { make_tensor<Thrower>(plain).clone(); }, "mine");
 }
 
-// ---------------------------------------------------------------- from outside
+// From outside.
 
 class Bare final : public Wrapper<Bare> {
  public:
@@ -127,7 +127,7 @@ TEST(WrapperTensor, IsFoundByItsClassAndItsBases) {
   EXPECT_EQ(t.body().type_name(), "DerivedFromSecond");
 }
 
-// ---------------------------------------------------------------- what handlers see
+// What handlers see.
 
 TEST(WrapperDispatch, SeesTheArgumentsWithTheirTypes) {
   class Looker final : public Wrapper<Looker> {
@@ -303,7 +303,7 @@ TEST(WrapperDispatch, ADerivedClassMayCallItsBase) {
   expect_error<NotImplementedError>([&] { t.view({1, 2}); }, "'view'", "[Doubling]");
 }
 
-// ---------------------------------------------------------------- data and parts
+// Data and parts.
 
 TEST(WrapperSetData, ChangesTheFaceAndNotThePayload) {
   const Tensor a = make_tensor<ScaledTensor>(ones({2}), 0.5);
@@ -355,6 +355,96 @@ TEST(WrapperTensor, AMillionInsideEachOtherAreReleasedWithoutRecursion) {
     for (int i = 0; i < 1'000'000; ++i) t = make_tensor<ScaledTensor>(t, 1.0);
   }
   EXPECT_EQ(innermost.cell()->use_count(), 1);
+}
+
+// A payload that every operator is carried out on; what comes back is wrapped again.
+class Passing : public Wrapper<Passing> {
+ public:
+  explicit Passing(Tensor payload) : Wrapper(payload), elem(std::move(payload)) {}
+  std::optional<Value> dispatch(const OpCall& call) const override {
+    recording |= is_grad_enabled();
+    return make_tensor<Passing>(call.call_with(unwrap).as_tensor());
+  }
+  static Tensor unwrap(const Tensor& t) {
+    return t.as<Passing>() != nullptr ? t.as<Passing>()->elem : t;
+  }
+  Tensor elem;
+  static inline bool recording = false;
+};
+
+TEST(WrapperDispatch, CompositesThatAHandlerCarriesOutAreRecordedToo) {
+  const Tensor t = make_tensor<Passing>(ones({4}));
+  t.requires_grad_();
+  Passing::recording = false;
+  EXPECT_TRUE(t.reshape({2, 2}).requires_grad());
+  EXPECT_TRUE(t.narrow(0, 1, 2).requires_grad());
+  EXPECT_FALSE(Passing::recording);
+  {
+    const NoGradScope off;
+    EXPECT_FALSE(t.reshape({2, 2}).requires_grad());
+  }
+}
+
+TEST(WrapperDispatch, AContiguousTensorIsItsOwnContiguous) {
+  const Tensor t = make_tensor<Passing>(ones({4}));
+  EXPECT_TRUE(t.contiguous().is(t));
+}
+
+TEST(WrapperDispatch, AHandlerMaySwapItsOwnTensor) {
+  class Materialised final : public Wrapper<Materialised> {
+   public:
+    explicit Materialised(const Tensor& like) : Wrapper(like) {}
+    std::optional<Value> dispatch(const OpCall& call) const override {
+      swap_tensors(call.tensors()[0], full({2}, 7.0));
+      return full({2}, static_cast<double>(kept_.size()));  // this object is still there
+    }
+
+   private:
+    std::string kept_ = "long enough not to be inside the string";
+  };
+  const Tensor t = make_tensor<Materialised>(zeros({2}));
+  t.clone();
+  EXPECT_TRUE(equal(t, full({2}, 7.0)));
+}
+
+TEST(WrapperDispatch, AmongAListOfOptionalTensorsItIsSeen) {
+  std::vector<std::string> log;
+  const Tensor positions = make_tensor<LoggingTensor>(tensor({1, 0}), log);
+  const Tensor picked = arange(4).view({2, 2}).index({Slice(), positions});
+  EXPECT_EQ(log.back(), "index");
+  EXPECT_TRUE(equal(picked.as<LoggingTensor>()->elem, tensor({{1, 0}, {3, 2}})));
+}
+
+TEST(WrapperDispatch, AsAMaskItIsRefused) {
+  const Tensor mask = make_tensor<Passing>(tensor({true, false}));
+  expect_error<NotImplementedError>([&] { arange(2).index({mask}); }, "Passing", "mask");
+}
+
+TEST(WrapperTensor, MembersAreAlignedAsTheyAsk) {
+  class Aligned final : public Wrapper<Aligned> {
+   public:
+    explicit Aligned(const Tensor& like) : Wrapper(like) {}
+    alignas(128) std::byte lanes[128];
+  };
+  std::vector<Tensor> many;
+  for (int i = 0; i < 32; ++i) {
+    many.push_back(make_tensor<Aligned>(ones({1})));
+    const auto* lanes = many.back().as<Aligned>()->lanes;
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(lanes) % 128, 0U);
+  }
+}
+
+TEST(WrapperModuleLoad, AClassThatDoesNotOverrideLeavesItToOneThatDoes) {
+  class Loader final : public Wrapper<Loader> {
+   public:
+    explicit Loader(const Tensor& like) : Wrapper(like) {}
+    std::optional<Tensor> module_load(const Tensor&, const Tensor&, bool) const override {
+      return full({1}, 42.0);
+    }
+  };
+  const Tensor plain = make_tensor<Passing>(ones({1})), loader = make_tensor<Loader>(ones({1}));
+  EXPECT_EQ(plain.module_load(loader).item<double>(), 42.0);
+  EXPECT_EQ(loader.module_load(plain).item<double>(), 42.0);
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ def numbers(rng, shape, dtype):
     return values.to(dtype).reshape(shape)
 
 
-# ---------------------------------------------------------------- views
+# Views.
 
 def view_op(rng, t):
     """A random view operator: its text and what PyTorch makes of it."""
@@ -253,7 +253,7 @@ def views(rng, out, count):
     w.close()
 
 
-# ---------------------------------------------------------------- copies
+# Copies.
 
 def strided(rng, dtype):
     """A tensor that is packed, permuted, cut, or expanded."""
@@ -343,7 +343,7 @@ def copies(rng, out, count):
     w.close()
 
 
-# ---------------------------------------------------------------- indexing
+# Indexing.
 
 def indexing(rng, out, count):
     w = Writer(out, "indexing")
@@ -412,7 +412,7 @@ def indexing(rng, out, count):
     w.close()
 
 
-# ---------------------------------------------------------------- factories and numbers
+# Factories and numbers.
 
 def number(v):
     if isinstance(v, complex):
@@ -514,7 +514,7 @@ def casts(rng, out, count):
     w.close()
 
 
-# ---------------------------------------------------------------- printing
+# Printing.
 
 def printable(rng):
     dtype = getattr(torch, rng.choice(DTYPES))

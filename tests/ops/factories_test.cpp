@@ -192,5 +192,22 @@ TEST(Factories, StartAtVersionZero) {
   for (const Tensor& t : with_device("meta", all_factories)) EXPECT_EQ(t.version(), 0);
 }
 
+TEST(FromBlob, ANullPointerIsRefusedUnlessThereIsNothingBehindIt) {
+  expect_error<ValueError>([] { from_blob(nullptr, {3}); }, "[3]", "12 bytes", "null");
+  EXPECT_EQ(from_blob(nullptr, {0}).numel(), 0);
+}
+
+TEST(TensorLiteral, NestedVectorsKeepTheirType) {
+  const std::vector<std::vector<float>> rows{{1, 2, 3}, {4, 5, 6}};
+  EXPECT_TRUE(equal(tensor(rows), arange(1.0, 7.0).view({2, 3})));
+  EXPECT_EQ(tensor(rows).dtype(), float32);
+  EXPECT_EQ(tensor(rows, {.dtype = int8}).dtype(), int8);
+  const std::vector<std::vector<std::vector<bool>>> deep{{{true}, {false}}};
+  EXPECT_EQ(tensor(deep).shape(), Shape({1, 2, 1}));
+  EXPECT_EQ(tensor(deep).dtype(), bool_);
+  expect_error<ValueError>([] { tensor(std::vector<std::vector<int>>{{1, 2}, {3}}); }, "length 2",
+                           "dim 1", "(got 1)");
+}
+
 }  // namespace
 }  // namespace tenon

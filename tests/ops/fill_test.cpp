@@ -38,5 +38,11 @@ TEST(Fill, FromATensorOfNoDimensions) {
   expect_error<NotImplementedError>([&] { x.fill_(empty({}, {.device = "meta"})); }, "no data!");
 }
 
+TEST(Fill, FromATensorCountsAsOneWrite) {
+  const Tensor x = zeros({2});
+  x.fill_(ones({}));
+  EXPECT_EQ(x.version(), 1);
+}
+
 }  // namespace
 }  // namespace tenon

@@ -84,5 +84,17 @@ TEST(IndexPut, FromItsOwnElements) {
   EXPECT_TRUE(equal(x, tensor({1.0, 2.0, 3.0, 3.0})));
 }
 
+TEST(Index, ASecondEllipsisStandsForTheSameDimensions) {
+  const Tensor x = arange(6).view({2, 3});
+  EXPECT_THROW(x.index({Ellipsis, Ellipsis, 0}), IndexError);
+  EXPECT_EQ(x.index({Ellipsis, 0, Ellipsis, 1}).item<std::int64_t>(), 1);
+}
+
+TEST(Index, MorePositionsThanMemoryIsOutOfMemory) {
+  const Tensor x = zeros({2});
+  const Tensor many = zeros({1}, {.dtype = int64}).expand({std::int64_t{1} << 50});
+  EXPECT_THROW(x.index_put_({many}, 1.0), OutOfMemoryError);
+}
+
 }  // namespace
 }  // namespace tenon

@@ -36,6 +36,13 @@ std::vector<Both> operators() {
       one("real", [](const Tensor& x) { return x.real(); }),
       one("imag", [](const Tensor& x) { return x.imag(); }),
       one("conj", [](const Tensor& x) { return x.to(complex64).conj().imag(); }),
+      one("view_as_real", [](const Tensor& x) { return view_as_real(x.to(complex64)); }),
+      one("view_as_complex", [](const Tensor& x) { return view_as_complex(x.view({-1, 2})); }),
+      one("view_as_complex wrong", [](const Tensor& x) { return view_as_complex(x[0]); }),
+      one("squeeze dim", [](const Tensor& x) { return x.unsqueeze(0).squeeze(0); }),
+      one("squeeze dims", [](const Tensor& x) { return x.unsqueeze(0).squeeze({0, 1}); }),
+      one("t", [](const Tensor& x) { return x.t(); }),
+      one("fill_ tensor", [](const Tensor& x) { return x.clone().fill_(full_like(x[0][0], 2)); }),
       one("detach", [](const Tensor& x) { return x.detach(); }),
       one("index",
           [](const Tensor& x) {

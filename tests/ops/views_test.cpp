@@ -33,7 +33,7 @@ TEST(Views, TakePyTorchsOptions) {
   EXPECT_EQ(x.split({1, 3}, {.dim = -1})[1].shape(), Shape({2, 3, 3}));
   EXPECT_EQ(x.chunk(3, {.dim = 1}).size(), 3U);
   EXPECT_EQ(x.unbind({.dim = 1}).size(), 3U);
-  EXPECT_EQ(x.as_strided({2}, {3}, {.storage_offset = 5})[0].item<float>(), 5.0f);
+  EXPECT_EQ(x.as_strided({2}, {3}, 5)[0].item<float>(), 5.0f);
   EXPECT_EQ(x.view(-1).shape(), Shape({24}));
   EXPECT_EQ(x.view_as(empty({4, 6})).shape(), Shape({4, 6}));
   EXPECT_EQ(x.permute({2, 0, 1}).shape(), Shape({4, 2, 3}));

@@ -79,6 +79,7 @@ std::vector<Case> read_cases(const std::string& kind) {
     open = true;
     cases.back().lines.push_back(words(text));
   }
+  if (cases.size() < 10) throw Error(path.string() + ": has next to no cases");
   return cases;
 }
 

@@ -24,7 +24,7 @@ struct Rule;
 
 namespace detail {
 
-// ------------------------------------------------- what needs no templates (src/dispatch)
+// What needs no templates (src/dispatch).
 
 TENON_API Tensor allocate_output(Layout layout);
 TENON_API Tensor make_view(const Tensor& self, Layout&& layout, bool has_base);
@@ -43,7 +43,7 @@ TENON_API Tensor fresh_result(Tensor result);
 TENON_API void set_history(const Tensor& result, const Ref<Node>& node, std::uint32_t output);
 TENON_API void attach_base(const Tensor& result, const Tensor& self);
 
-// ------------------------------------------------- the one path every operator takes
+// The one path every operator takes.
 
 // What holds the results of a pure operator while its kernel fills them, and the type of kernels.
 template <class Result>
@@ -151,8 +151,12 @@ class Dispatcher<O, R(A...)> {
         return self;
       } else if constexpr (O::kind == OpKind::query) {
         const Device device = self_of(args...).device();
-        if constexpr (has_meta) {
-          if (device.is_meta()) return Rule<O>::meta(args...);
+        if (device.is_meta()) {
+          if constexpr (has_meta) {
+            return Rule<O>::meta(args...);
+          } else {
+            no_kernel(O::info, device);
+          }
         }
         return kernel<R>(device, args...);
       } else {
@@ -224,8 +228,7 @@ class Dispatcher<O, R(A...)> {
 
   static R call_slowly(const Scan& scan, bool recording, A... args) {
     if constexpr (O::kind == OpKind::composite) {
-      if (auto answer = ask(args...)) return from_value<Result>(*answer, O::info);
-      return Rule<O>::compose(args...);
+      return call_composite(scan, args...);
     } else if constexpr (!kRecorded) {
       return below(scan, args...);
     } else {
@@ -251,6 +254,23 @@ class Dispatcher<O, R(A...)> {
         return result;
       }
     }
+  }
+
+  // A handler that carries it out itself is recorded as one step; else the parts are.
+  static R call_composite(const Scan& scan, A... args) {
+    std::optional<Value> answer;
+    if (scan.wrapper) {
+      const NoGradScope unrecorded;
+      answer = ask(args...);
+    }
+    if (!answer) return Rule<O>::compose(args...);
+    Result result = from_value<Result>(*answer, O::info);
+    if constexpr (requires(const Ref<Node>& node) { add_history(result, node); }) {
+      if (scan.tracked && is_grad_enabled()) {
+        add_history(result, with_edges(named_node(O::info.name()), args...));
+      }
+    }
+    return result;
   }
 
   static R below(const Scan& scan, A... args) {
@@ -298,8 +318,14 @@ class Dispatcher<O, R(A...)> {
     } else {
       node = named_node(Rule<O>::gradient);
     }
+    return with_edges(std::move(node), args...);
+  }
+
+  static Ref<Node> with_edges(Ref<Node> node, const A&... args) {
     std::vector<Edge> edges;
-    (for_each_tensor(args, [&](const Tensor& t) { edges.push_back(edge_of(t)); }), ...);
+    (for_each_place(args,
+                    [&](const Tensor& t) { edges.push_back(t.defined() ? edge_of(t) : Edge()); }),
+     ...);
     node->set_next_edges(std::move(edges));
     return node;
   }

@@ -23,7 +23,7 @@
 
 namespace tenon::detail {
 
-// ---------------------------------------------------------------- arguments
+// Arguments.
 
 // Plain values an operator may take. Anything else could hide a tensor from the dispatcher.
 template <class T>
@@ -43,8 +43,7 @@ inline constexpr bool is_tensor_argument =
     std::same_as<T, std::vector<Tensor>> || std::same_as<T, std::span<const Tensor>> ||
     std::same_as<T, std::vector<std::optional<Tensor>>>;
 
-// Calls f with every tensor in an argument: those that are not there are passed as undefined where
-// the type allows it.
+// Calls f with every tensor that is there in an argument.
 template <class F>
 void for_each_tensor(const Tensor& tensor, F&& f) {
   f(tensor);
@@ -64,6 +63,18 @@ void for_each_tensor(const std::vector<std::optional<Tensor>>& tensors, F&& f) {
 template <class T, class F>
   requires is_plain_argument<T>
 void for_each_tensor(const T& /*value*/, F&& /*f*/) {}
+
+// The same, and with an undefined one for each place where a tensor could be and is not.
+template <class T, class F>
+void for_each_place(const T& argument, F&& f) {
+  if constexpr (std::same_as<T, std::optional<Tensor>>) {
+    f(argument ? *argument : Tensor());
+  } else if constexpr (std::same_as<T, std::vector<std::optional<Tensor>>>) {
+    for (const auto& tensor : argument) f(tensor ? *tensor : Tensor());
+  } else {
+    for_each_tensor(argument, f);
+  }
+}
 
 // An optional tensor that is undefined is not there: a Rule needs to look at one thing only.
 template <class T>
@@ -118,7 +129,7 @@ class TENON_API Scan {
   const OpInfo& info_;
 };
 
-// ---------------------------------------------------------------- results
+// Results.
 
 template <class T>
 inline constexpr bool is_tensor_tuple = false;
