@@ -218,19 +218,13 @@ Plan make_plan(const Layout& self, const Positions& given) {
   return plan;
 }
 
-std::vector<std::int64_t> zeros_in_memory(std::int64_t count) {
-  const auto size = static_cast<std::size_t>(count);
-  try {
-    return std::vector<std::int64_t>(size, 0);
-  } catch (const std::exception&) {  // bad_alloc, or more than a vector can count
-    throw OutOfMemoryError(concat("index: ", count, " positions need ", size, " times 8 bytes"),
-                           size * sizeof(std::int64_t));
-  }
-}
-
 // For every element of `picked`, in order, where in the tensor it lies, in elements from its first.
-std::vector<std::int64_t> picked_offsets(const Plan& plan, const Layout& self) {
-  std::vector<std::int64_t> offsets = zeros_in_memory(plan.picked.numel());
+// Written into `memory`, whose allocation says how much was asked for if there is not enough.
+std::span<const std::int64_t> picked_offsets(const Plan& plan, const Layout& self,
+                                             Storage& memory) {
+  const auto count = static_cast<std::size_t>(plan.picked.numel());
+  memory = Storage::allocate_zeroed(count * sizeof(std::int64_t));
+  const std::span offsets(static_cast<std::int64_t*>(memory.data()), count);
   for (std::size_t i = 0; i < plan.dims.size(); ++i) {
     const Tensor packed = plan.positions[i].cpu().contiguous();
     const auto* positions = packed.data<std::int64_t>();
@@ -260,7 +254,8 @@ void for_each_picked(const Plan& plan, const Tensor& self, const Tensor& result,
   auto* result_data = static_cast<std::byte*>(result.data_ptr());
   auto* self_data = static_cast<std::byte*>(self.data_ptr());
   if (plan.result.numel() == 0) return;  // and no position is ever looked at, as in PyTorch
-  const auto offsets = picked_offsets(plan, self.layout());
+  Storage memory;
+  const auto offsets = picked_offsets(plan, self.layout(), memory);
   Dims at = Dims::filled(plan.picked.size(), 0);
   for (const std::int64_t offset : offsets) {
     std::int64_t place = 0;
