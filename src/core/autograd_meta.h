@@ -44,9 +44,10 @@ struct AutogradMeta {
   Tensor grad;
   Edge edge;  // what this tensor was calculated by
   std::vector<std::pair<std::uint64_t, GradientHook>>
-      hooks;                              // in order of registration, with the id to remove them by
-  std::mutex mutex;                       // guards the next one, and later the accumulation
-  AccumulateGrad* accumulator = nullptr;  // not owned; it takes itself out when it goes
+      hooks;         // in order of registration, with the id to remove them by
+  std::mutex mutex;  // guards the next one, and later the accumulation
+  // Not owned; it takes itself out when it goes.
+  std::atomic<AccumulateGrad*> accumulator{nullptr};
 };
 
 struct Attributes {

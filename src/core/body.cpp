@@ -131,9 +131,10 @@ void BodyEditor::set_edge(Body& body, Edge edge) {
 
 Ref<AccumulateGrad> BodyEditor::forget_accumulator(Body& body) {
   detail::AutogradMeta* meta = autograd(body);
-  if (meta == nullptr) return {};
+  // The usual parameter has none, and the lock would be most of the cost of swapping it.
+  if (meta == nullptr || meta->accumulator.load() == nullptr) return {};
   const std::lock_guard lock(meta->mutex);
-  return Ref<AccumulateGrad>::if_alive(std::exchange(meta->accumulator, nullptr));
+  return Ref<AccumulateGrad>::if_alive(meta->accumulator.exchange(nullptr));
 }
 
 detail::Attributes& BodyEditor::need_attributes(Body& body) {

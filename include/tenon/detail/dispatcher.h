@@ -264,7 +264,7 @@ class Dispatcher<O, R(A...)> {
       answer = ask(args...);
     }
     if (!answer) return Rule<O>::compose(args...);
-    Result result = from_value<Result>(*answer, O::info);
+    auto result = from_value<Result>(*answer, O::info);
     if constexpr (requires(const Ref<Node>& node) { add_history(result, node); }) {
       if (scan.tracked && is_grad_enabled()) {
         add_history(result, with_edges(named_node(O::info.name()), args...));
