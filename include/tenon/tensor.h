@@ -33,10 +33,13 @@
 namespace tenon {
 
 class Body;
+class Generator;
 class Node;
 class Tensor;
 class TensorIndex;
 class Value;
+
+TENON_API const Generator& default_generator();
 
 namespace detail {
 
@@ -267,6 +270,31 @@ class TENON_API Tensor {
   const Tensor& zero_() const;
   const Tensor& index_put_(std::initializer_list<TensorIndex> indices, const Tensor& value) const;
   const Tensor& index_put_(std::initializer_list<TensorIndex> indices, const Scalar& value) const;
+
+  // Random numbers (tenon/random.h), written in the order the elements have in memory. Floating and
+  // complex tensors: uniform in [from, to); normal.
+  const Tensor& uniform_(double from = 0, double to = 1,
+                         const Generator& generator = default_generator()) const;
+  const Tensor& normal_(double mean = 0, double std = 1,
+                        const Generator& generator = default_generator()) const;
+  // Floating tensors.
+  const Tensor& exponential_(double lambd = 1,
+                             const Generator& generator = default_generator()) const;
+  const Tensor& cauchy_(double median = 0, double sigma = 1,
+                        const Generator& generator = default_generator()) const;
+  const Tensor& log_normal_(double mean = 1, double std = 2,
+                            const Generator& generator = default_generator()) const;
+  // Real tensors: how many trials until the first success; 0 or 1; whole numbers, by default all
+  // from 0 on that the dtype has (floating ones: has exactly), or [0, to), or [from, to), where no
+  // `to` means the dtype's largest included.
+  const Tensor& geometric_(double p, const Generator& generator = default_generator()) const;
+  const Tensor& bernoulli_(double p = 0.5, const Generator& generator = default_generator()) const;
+  const Tensor& bernoulli_(const Tensor& p, const Generator& generator = default_generator()) const;
+  const Tensor& random_(const Generator& generator = default_generator()) const;
+  const Tensor& random_(std::int64_t to, const Generator& generator = default_generator()) const;
+  const Tensor& random_(std::int64_t from, std::optional<std::int64_t> to,
+                        const Generator& generator = default_generator()) const;
+
   // Takes over the data, shape, dtype and device of another tensor; identity, history, hooks,
   // version counter and views taken before stay as they are. Both on real devices or both on meta.
   void set_data(const Tensor& data) const;

@@ -116,12 +116,14 @@ constexpr std::size_t kWidest = sizeof(std::complex<double>);
 
 }  // namespace
 
-Cast::Cast(DType dst, DType src, bool conj, bool neg) {
+Cast::Cast(DType dst, DType src, bool conj, bool neg)
+    : dst_size_(itemsize(dst)), src_size_(itemsize(src)) {
   if (is_quantized(dst) || is_quantized(src)) {
     throw DTypeError(concat("cannot convert ", repr(src), " to ", repr(dst),
                             ": a quantised tensor's numbers need its scale and zero point, which "
                             "are not in its elements"));
   }
+  if (!conj && !neg) packed_ = packed_cast(dst, src);
   if (conj && !is_complex(src)) {
     if (dst == complex128) flip_ = flip_imaginary<double>;
     if (dst == complex64) flip_ = flip_imaginary<float>;
@@ -141,7 +143,14 @@ Cast::Cast(DType dst, DType src, bool conj, bool neg) {
   });
 }
 
-void Cast::operator()(const CastRow& row) const {
+void Cast::operator()(const CastRow& row, bool stream) const {
+  const auto aligned = [](const std::byte* at, std::int64_t size) {
+    return reinterpret_cast<std::uintptr_t>(at) % static_cast<std::uintptr_t>(size) == 0;
+  };
+  if (packed_ != nullptr && row.dst_stride == dst_size_ && row.src_stride == src_size_ &&
+      aligned(row.dst, dst_size_) && aligned(row.src, src_size_)) {
+    return packed_(row.src, row.dst, row.n, stream);
+  }
   alignas(64) std::byte wide[kPiece * kWidest];
   for (std::int64_t done = 0; done < row.n; done += kPiece) {
     const std::int64_t n = std::min(kPiece, row.n - done);

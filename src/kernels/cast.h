@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cast_simd.h"
 #include "tenon/api.h"
 #include "tenon/dtype.h"
 
@@ -28,7 +29,8 @@ struct CastRow {
 class TENON_API Cast {
  public:
   Cast(DType dst, DType src, bool conj = false, bool neg = false);
-  void operator()(const CastRow& row) const;
+  // `stream`: there is more to write than the caches hold, and nobody will read it soon.
+  void operator()(const CastRow& row, bool stream = false) const;
 
  private:
   using Read = void (*)(void* wide, const std::byte* src, std::int64_t stride, std::int64_t n);
@@ -36,6 +38,8 @@ class TENON_API Cast {
   using FlipImaginary = void (*)(std::byte* dst, std::int64_t stride, std::int64_t n);
   using Write = void (*)(std::byte* dst, std::int64_t stride, const void* wide, std::int64_t n);
 
+  PackedCast packed_ = nullptr;  // for rows that are packed on both sides
+  std::int64_t dst_size_, src_size_;
   Read read_;
   Transform zero_nans_ = nullptr;
   Transform conj_ = nullptr;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/cast.h"
+#include "kernels/streaming.h"
 
 namespace tenon {
 
@@ -107,8 +108,11 @@ void copy_elements(std::span<const std::int64_t> shape, const Operand& dst, DTyp
   if (loop.numel() == 0) return;
   if (dst_dtype != src_dtype || transform.conj || transform.neg) {
     const Cast cast(dst_dtype, src_dtype, transform.conj, transform.neg);
-    loop.run_parallel([&](const Loop<2>::Pointers& at, const Loop<2>::Strides& strides,
-                          std::int64_t n) { cast({at[0], strides[0], at[1], strides[1], n}); });
+    const bool stream = loop.numel() * dst.itemsize >= kStreamedBytes;
+    loop.run_parallel(
+        [&](const Loop<2>::Pointers& at, const Loop<2>::Strides& strides, std::int64_t n) {
+          cast({at[0], strides[0], at[1], strides[1], n}, stream);
+        });
     return;
   }
   with_element_of(dst.itemsize, [&]<class E>() {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/fill_simd.h"
+#include "kernels/streaming.h"
+
 namespace tenon {
 
 void fill_elements(std::span<const std::int64_t> shape, const Operand& dst,
@@ -11,10 +14,14 @@ void fill_elements(std::span<const std::int64_t> shape, const Operand& dst,
   const auto size = static_cast<std::size_t>(dst.itemsize);
   const bool one_byte =
       std::all_of(element, element + size, [&](std::byte b) { return b == element[0]; });
+  const bool stream = loop.numel() * dst.itemsize >= kStreamedBytes &&
+                      reinterpret_cast<std::uintptr_t>(dst.data) % size == 0;
   loop.run_parallel([&](const Loop<1>::Pointers& at, const Loop<1>::Strides& strides,
                         std::int64_t n) {
     if (strides[0] != dst.itemsize) {
       for (std::int64_t i = 0; i < n; ++i) std::memcpy(at[0] + i * strides[0], element, size);
+    } else if (stream) {
+      stream_fill(at[0], n * dst.itemsize, element, dst.itemsize);
     } else if (one_byte) {
       std::memset(at[0], static_cast<int>(element[0]), static_cast<std::size_t>(n) * size);
     } else {

@@ -52,14 +52,6 @@ bool same_elements(const Layout& a, const Layout& b) {
          a.shape == b.shape && a.strides == b.strides;
 }
 
-bool writes_one_place_twice(const Layout& layout) {
-  if (layout.numel() == 0) return false;
-  for (std::size_t d = 0; d < layout.shape.size(); ++d) {
-    if (layout.shape[d] > 1 && layout.strides[d] == 0) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 template <>
@@ -117,13 +109,7 @@ struct Rule<op::copy_> {
                               ": a quantised tensor's numbers need its scale and zero point, which "
                               "are not in its elements"));
     }
-    if (writes_one_place_twice(self.layout())) {
-      throw Error(
-          concat("unsupported operation: more than one element of the written-to tensor refers to "
-                 "a single memory location (shape ",
-                 bracketed(self.shape()), ", strides ", bracketed(self.stride()),
-                 "). Please clone() the tensor before performing the operation."));
-    }
+    check_written_once(self.layout());
   }
   static void run(const Tensor& self, const Tensor& src, bool /*non_blocking*/) {
     warn_if_imaginary_part_is_lost(src.dtype(), self.dtype());

@@ -22,6 +22,19 @@ DType common_dtype(std::span<const Tensor> tensors) {
   return dtype;
 }
 
+void check_written_once(const Layout& layout) {
+  if (layout.numel() == 0) return;
+  for (std::size_t d = 0; d < layout.shape.size(); ++d) {
+    if (layout.shape[d] > 1 && layout.strides[d] == 0) {
+      throw Error(
+          concat("unsupported operation: more than one element of the written-to tensor refers to "
+                 "a single memory location (shape ",
+                 bracketed(layout.shape), ", strides ", bracketed(layout.strides),
+                 "). Please clone() the tensor before performing the operation."));
+    }
+  }
+}
+
 void check_copy_out_of_meta(std::string_view op, Device src, Device dst) {
   if (src.is_meta() && !dst.is_meta()) {
     throw NotImplementedError(concat(op,

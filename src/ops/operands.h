@@ -13,6 +13,10 @@ Device same_device(std::string_view op, std::span<const Tensor> tensors);
 // The dtype all can be converted to.
 DType common_dtype(std::span<const Tensor> tensors);
 
+// Error if several elements are one place in memory, as expand() makes them: a write would not know
+// which of them it writes.
+void check_written_once(const Layout& layout);
+
 // NotImplementedError with PyTorch's words if src has no data and dst would need it.
 void check_copy_out_of_meta(std::string_view op, Device src, Device dst);
 

@@ -1,5 +1,9 @@
 #include "kernels/cast.h"
 
+#include <bit>
+#include <cmath>
+#include <cstring>
+
 #include "support/matchers.h"
 
 namespace tenon {
@@ -29,6 +33,53 @@ TEST(Cast, AnyByteOtherThanZeroIsTrue) {
 TEST(Cast, QuantisedElementsAreNotNumbers) {
   expect_error<DTypeError>([] { Cast(float32, qint8); }, "torch.qint8", "torch.float32", "scale");
   expect_error<DTypeError>([] { Cast(quint8, uint8); }, "torch.quint8");
+}
+
+// Every float in a coarse sweep of all bit patterns, at every offset from a multiple of 64 bytes, kept
+// in the caches and streamed past them.
+TEST(Cast, PackedRowsHaveTheBitsOfOneByOne) {
+  const auto check = [](DType narrow, auto type) {
+    using Narrow = decltype(type);
+    constexpr std::int64_t kCount = 70001;
+    std::vector<float> src(kCount), back(kCount + 32);
+    for (std::size_t i = 0; i < src.size(); ++i)
+      src[i] = std::bit_cast<float>(static_cast<std::uint32_t>(i * 61357));
+    std::vector<Narrow> dst(kCount + 32);
+    for (const std::int64_t shift : {0, 1, 5, 31}) {
+      for (const bool stream : {false, true}) {
+        for (const std::int64_t n : {std::int64_t{3}, std::int64_t{70}, kCount}) {
+          std::fill(dst.begin(), dst.end(), Narrow::from_bits(0xdead));
+          Cast(narrow, float32)({reinterpret_cast<std::byte*>(dst.data() + shift), 2,
+                                 reinterpret_cast<const std::byte*>(src.data()), 4, n},
+                                stream);
+          Cast(float32, narrow)({reinterpret_cast<std::byte*>(back.data() + shift), 4,
+                                 reinterpret_cast<const std::byte*>(dst.data() + shift), 2, n},
+                                stream);
+          for (std::int64_t i = 0; i < n; ++i) {
+            const Narrow ours = dst[static_cast<std::size_t>(i + shift)];
+            ASSERT_EQ(ours.bits, Narrow(src[static_cast<std::size_t>(i)]).bits) << i;
+            const float wide = back[static_cast<std::size_t>(i + shift)];
+            ASSERT_EQ(std::isnan(wide), std::isnan(float(ours)));
+            ASSERT_TRUE(std::isnan(wide) || wide == float(ours));
+          }
+          ASSERT_EQ(dst[static_cast<std::size_t>(n + shift)].bits, 0xdead);
+        }
+      }
+    }
+  };
+  check(bfloat16, BFloat16());
+  check(float16, Half());
+}
+
+TEST(Cast, RowsAtAnyByteAreRead) {
+  std::byte memory[9] = {};
+  const float value = 1.5f;
+  std::memcpy(memory + 1, &value, sizeof value);
+  std::byte out[3] = {};
+  Cast(bfloat16, float32)({out + 1, 2, memory + 1, 4, 1});
+  BFloat16 narrow;
+  std::memcpy(&narrow, out + 1, sizeof narrow);
+  EXPECT_EQ(float(narrow), 1.5f);
 }
 
 }  // namespace

@@ -36,5 +36,23 @@ TEST(FillElements, LeavesGapsAlone) {
   EXPECT_THAT(memory, testing::ElementsAre(7, 0, 7, 0, 0, 0, 7, 0, 7, 0, 0, 0));
 }
 
+TEST(FillElements, WhatIsLargerThanTheCachesIsFilledToTheLastByte) {
+  for (const std::int64_t size : {1, 4, 16}) {
+    const std::int64_t n = (std::int64_t{33} << 20) / size + 3;
+    std::vector<std::byte> memory(static_cast<std::size_t>((n + 2) * size), std::byte{0xee});
+    std::vector<std::byte> element(static_cast<std::size_t>(size));
+    for (std::size_t i = 0; i < element.size(); ++i) element[i] = static_cast<std::byte>(i + 3);
+    const Dims shape{n}, one{1};
+    fill_elements(shape, {memory.data() + size, one, size}, element.data());
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < (n + 2) * size; ++i) {
+      const bool inside = i >= size && i < (n + 1) * size;
+      const auto expected = inside ? element[static_cast<std::size_t>(i % size)] : std::byte{0xee};
+      wrong += memory[static_cast<std::size_t>(i)] == expected ? 0 : 1;
+    }
+    EXPECT_EQ(wrong, 0) << size;
+  }
+}
+
 }  // namespace
 }  // namespace tenon

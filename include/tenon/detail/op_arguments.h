@@ -16,6 +16,7 @@
 
 #include "tenon/api.h"
 #include "tenon/body.h"
+#include "tenon/generator.h"
 #include "tenon/op_call.h"
 #include "tenon/op_info.h"
 #include "tenon/tensor.h"
@@ -31,7 +32,7 @@ inline constexpr bool is_plain_argument =
     std::is_arithmetic_v<T> || std::is_enum_v<T> || std::same_as<T, Scalar> ||
     std::same_as<T, Dims> || std::same_as<T, Shape> || std::same_as<T, Device> ||
     std::same_as<T, Layout> || std::same_as<T, Storage> || std::same_as<T, std::string> ||
-    std::same_as<T, std::string_view>;
+    std::same_as<T, std::string_view> || std::same_as<T, Generator>;
 template <class T>
 inline constexpr bool is_plain_argument<std::optional<T>> = is_plain_argument<T>;
 template <class T>

@@ -1,0 +1,22 @@
+// What a Generator names: a source of random numbers and the lock that a fill holds from its first
+// element to its last.
+#pragma once
+
+#include <mutex>
+
+#include "kernels/random_source.h"
+#include "tenon/api.h"
+#include "tenon/generator.h"
+#include "tenon/ref.h"
+
+namespace tenon::detail {
+
+class TENON_API GeneratorState final : public RefCounted {
+ public:
+  explicit GeneratorState(std::uint64_t seed) noexcept : source(seed) {}
+
+  std::mutex mutex;
+  RandomSource source;  // under the lock
+};
+
+}  // namespace tenon::detail

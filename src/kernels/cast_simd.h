@@ -1,0 +1,18 @@
+// The conversions that models are made of, many elements at once: between float32 and the 16-bit
+// floating dtypes. Bits are those of base/convert.h.
+#pragma once
+
+#include <cstdint>
+
+#include "tenon/dtype.h"
+
+namespace tenon {
+
+// src and dst are packed and aligned to their elements. `stream` writes past the caches: right for
+// more than they hold.
+using PackedCast = void (*)(const void* src, void* dst, std::int64_t n, bool stream);
+
+// Null where there is none.
+PackedCast packed_cast(DType dst, DType src);
+
+}  // namespace tenon
