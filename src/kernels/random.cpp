@@ -147,14 +147,15 @@ void fill_normal_packed(std::byte* dst, std::int64_t numel, double mean, double 
   blocks(numel - 16, 16);
 }
 
-// How many whole numbers from 0 on T has, or, if it is floating, has exactly. At most 32 bits.
+// How many whole numbers from 0 on T has, or, if it is floating, has exactly. For types of at
+// most 32 bits.
 template <class T>
-constexpr std::uint32_t whole_numbers() {
+constexpr std::uint64_t whole_numbers() {
   if constexpr (std::integral<T>) {
-    return static_cast<std::uint32_t>(std::numeric_limits<T>::max()) + 1;
+    return static_cast<std::uint64_t>(std::numeric_limits<T>::max()) + 1;
   } else {
     constexpr int kDigits = std::same_as<T, float> ? 24 : std::same_as<T, Half> ? 11 : 8;
-    return (std::uint32_t{1} << kDigits) + 1;
+    return (std::uint64_t{1} << kDigits) + 1;
   }
 }
 
