@@ -80,6 +80,8 @@ class TENON_API Body : public RefCounted {
   const Layout& layout() const noexcept { return layout_; }
   const Storage& storage() const noexcept { return storage_; }
   bool is_wrapper() const noexcept { return (flags_ & kWrapper) != 0; }
+  // Whether it stands for a number in a calculation, whose dtype gives way to tensors'.
+  bool is_wrapped_number() const noexcept { return (flags_ & kWrappedNumber) != 0; }
   bool is_parameter() const noexcept { return (flags_ & kParameter) != 0; }
   // Whether operators on it are recorded: it requires grad, or was calculated from something that
   // does.
@@ -106,7 +108,7 @@ class TENON_API Body : public RefCounted {
   static void operator delete(void* body, std::size_t size, std::align_val_t alignment) noexcept;
 
  protected:
-  static constexpr std::uint8_t kWrapper = 1, kParameter = 2, kTracked = 4;
+  static constexpr std::uint8_t kWrapper = 1, kParameter = 2, kTracked = 4, kWrappedNumber = 8;
   Body(Layout&& layout, Storage&& storage, std::uint8_t flags) noexcept;
 
  private:

@@ -1,6 +1,8 @@
 // All of Tenon.
 #pragma once
 
+#include "tenon/arithmetic.h"
+#include "tenon/arithmetic_ops.h"
 #include "tenon/autograd.h"
 #include "tenon/custom_op.h"
 #include "tenon/default_dtype.h"

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "tenon/api.h"
+#include "tenon/detail/tensor_arithmetic.h"
 #include "tenon/device.h"
 #include "tenon/dtype.h"
 #include "tenon/layout.h"
@@ -87,7 +88,7 @@ struct ContiguousOptions {
   MemoryFormat memory_format = MemoryFormat::contiguous;
 };
 
-class TENON_API Tensor {
+class TENON_API Tensor : public TensorArithmetic {
  public:
   Tensor() noexcept = default;
   Tensor(const Tensor&) noexcept = default;

@@ -16,6 +16,9 @@ class TENON_API BodyEditor {
   static void set_storage(Body& body, Storage storage) { body.storage_ = std::move(storage); }
   static void bump_version(Body& body) noexcept { body.version_.bump(); }
   static void share_version(Body& fresh, Body& with) { fresh.version_.share(with.version_); }
+  static void set_wrapped_number(Body& body) noexcept {
+    set_flag(body, Body::kWrappedNumber, true);
+  }
   static void set_parameter(Body& body, bool on) noexcept { set_flag(body, Body::kParameter, on); }
 
   // Makes body a view of base (or of what base itself is a view of), which is pinned for as long as

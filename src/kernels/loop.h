@@ -87,6 +87,9 @@ class Loop {
     }
   }
 
+  // Elements below which handing work to another thread costs more than doing it.
+  static constexpr std::int64_t kGrain = 32768;
+
   // The same over all elements, on as many threads as are worth it.
   template <class Row>
   void run_parallel(Row&& row) const {
@@ -95,8 +98,6 @@ class Loop {
   }
 
  private:
-  // Elements below which handing work to another thread costs more than doing it.
-  static constexpr std::int64_t kGrain = 32768;
   static constexpr std::size_t kInline = 6;
 
   // Among those there are, fastest first; behind its equals.

@@ -5,6 +5,20 @@
 
 namespace tenon {
 
+namespace {
+
+// The bytes a dense CPU tensor lies in.
+std::pair<const std::byte*, const std::byte*> extent(const Tensor& tensor) {
+  const Layout& layout = tensor.layout();
+  const auto* first = static_cast<const std::byte*>(tensor.data_ptr());
+  std::int64_t reach = 1;
+  for (std::size_t d = 0; d < layout.shape.size(); ++d)
+    reach += (layout.shape[d] - 1) * layout.strides[d];
+  return {first, first + reach * layout.itemsize()};
+}
+
+}  // namespace
+
 Device same_device(std::string_view op, std::span<const Tensor> tensors) {
   const Device device = tensors.front().device();
   for (const Tensor& tensor : tensors) {
@@ -33,6 +47,23 @@ void check_written_once(const Layout& layout) {
                  "). Please clone() the tensor before performing the operation."));
     }
   }
+}
+
+bool may_share_memory(const Tensor& a, const Tensor& b) {
+  if (a.numel() == 0 || b.numel() == 0 || !a.storage().is(b.storage())) return false;
+  const auto [a_begin, a_end] = extent(a);
+  const auto [b_begin, b_end] = extent(b);
+  return a_begin < b_end && b_begin < a_end;
+}
+
+// Whether element i of one is element i of the other, byte for byte.
+bool same_elements(const Layout& a, const Layout& b) {
+  return a.offset * a.itemsize() == b.offset * b.itemsize() && a.itemsize() == b.itemsize() &&
+         a.shape == b.shape && a.strides == b.strides;
+}
+
+bool shares_memory_partly(const Tensor& a, const Tensor& b) {
+  return may_share_memory(a, b) && !same_elements(a.layout(), b.layout());
 }
 
 void check_copy_out_of_meta(std::string_view op, Device src, Device dst) {

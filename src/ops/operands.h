@@ -17,6 +17,12 @@ DType common_dtype(std::span<const Tensor> tensors);
 // which of them it writes.
 void check_written_once(const Layout& layout);
 
+// Of tensors on the CPU: whether they may have bytes in common, whether element i of one is element
+// i of the other, byte for byte, and the first without the second.
+bool may_share_memory(const Tensor& a, const Tensor& b);
+bool same_elements(const Layout& a, const Layout& b);
+bool shares_memory_partly(const Tensor& a, const Tensor& b);
+
 // NotImplementedError with PyTorch's words if src has no data and dst would need it.
 void check_copy_out_of_meta(std::string_view op, Device src, Device dst);
 

@@ -15,6 +15,7 @@ import warnings
 
 import torch
 
+from arithmetic import arithmetic
 from draws import draws
 from writer import Writer, attempt, canonical, ints, name, raw, result_line, storage_hex, tensor_line
 
@@ -533,6 +534,7 @@ def main():
     scalars(seeded(7), args.outdir)
     promotion(seeded(8), args.outdir)
     draws(seeded(9), args.outdir, 400 * args.scale)
+    arithmetic(seeded(10), args.outdir, 400 * args.scale)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,186 @@
+#include "kernels/elementwise.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/cast.h"
+#include "kernels/elementwise_tables.h"
+
+namespace tenon {
+
+namespace {
+
+// a > b is b < a.
+bool is_reversed(BinaryFunction function) {
+  return function == BinaryFunction::gt || function == BinaryFunction::ge;
+}
+
+BinaryRow row_of(BinaryFunction function, DType dtype) {
+  if (function == BinaryFunction::gt) function = BinaryFunction::lt;
+  if (function == BinaryFunction::ge) function = BinaryFunction::le;
+  const BinaryRow simple = simple_binary_row(function, dtype);
+  return simple != nullptr ? simple : math_binary_row(function, dtype);
+}
+
+UnaryRow row_of(UnaryFunction function, DType dtype) {
+  if (const UnaryRow row = simple_unary_row(function, dtype)) return row;
+  return is_complex(dtype) ? complex_unary_row(function, dtype) : math_unary_row(function, dtype);
+}
+
+constexpr std::int64_t kPiece = 512;
+constexpr std::size_t kWidest = 16;
+
+// An operand whose elements are calculated with in another dtype than they have: a piece of them at
+// a time is converted into a buffer that stays in the first-level cache.
+class Source {
+ public:
+  Source(DType wanted, DType dtype)
+      : converts_(wanted != dtype), size_(itemsize(wanted)), cast_(wanted, dtype) {}
+
+  bool converts() const noexcept { return converts_; }
+  // Points `from` and its stride at elements of the wanted dtype. An element that is repeated is
+  // converted once.
+  void fetch(const std::byte*& from, std::int64_t& stride, std::int64_t n) {
+    if (!converts_) return;
+    cast_({buffer_, size_, from, stride, stride == 0 ? 1 : n});
+    from = buffer_;
+    stride = stride == 0 ? 0 : size_;
+  }
+
+ private:
+  bool converts_;
+  std::int64_t size_;
+  Cast cast_;
+  alignas(64) std::byte buffer_[kPiece * kWidest];
+};
+
+// The same for the result: calculated into a buffer, and converted from there.
+class Sink {
+ public:
+  Sink(DType calculated, DType dtype)
+      : converts_(calculated != dtype), size_(itemsize(calculated)), cast_(dtype, calculated) {}
+
+  bool converts() const noexcept { return converts_; }
+  std::byte* buffer() noexcept { return buffer_; }
+  std::int64_t stride() const noexcept { return size_; }
+  void put(std::byte* to, std::int64_t stride, std::int64_t n) {
+    cast_({to, stride, buffer_, size_, n});
+  }
+
+ private:
+  bool converts_;
+  std::int64_t size_;
+  Cast cast_;
+  alignas(64) std::byte buffer_[kPiece * kWidest];
+};
+
+}  // namespace
+
+DType compute_dtype(DType dtype) {
+  if (dtype == float16 || dtype == bfloat16) return float32;
+  return dtype == complex32 ? complex64 : dtype;
+}
+
+bool has_binary(BinaryFunction function, DType dtype) {
+  if (function == BinaryFunction::nextafter && dtype != compute_dtype(dtype)) return false;
+  return row_of(function, compute_dtype(dtype)) != nullptr;
+}
+bool has_unary(UnaryFunction function, DType dtype) {
+  return row_of(function, compute_dtype(dtype)) != nullptr;
+}
+
+DType result_of(BinaryFunction function, DType dtype) { return answers(function) ? bool_ : dtype; }
+DType result_of(UnaryFunction function, DType dtype) {
+  if (answers(function)) return bool_;
+  const bool part = function == UnaryFunction::abs || function == UnaryFunction::angle;
+  return part ? to_real(dtype) : dtype;
+}
+
+void apply(BinaryFunction function, DType dtype, std::span<const std::int64_t> shape,
+           const TypedOperand& out, const TypedOperand& a, const TypedOperand& b) {
+  const DType computed = compute_dtype(dtype);
+  const BinaryRow row = row_of(function, computed);
+  const TypedOperand &first = is_reversed(function) ? b : a,
+                     &second = is_reversed(function) ? a : b;
+  const DType result = result_of(function, computed);
+  const Loop<3> loop(shape, {out.place, first.place, second.place});
+  using Pointers = Loop<3>::Pointers;
+  using Strides = Loop<3>::Strides;
+  if (first.dtype == computed && second.dtype == computed && out.dtype == result) {
+    loop.run_parallel([&](const Pointers& at, const Strides& strides, std::int64_t n) {
+      row({at[0], at[1], at[2], strides[0], strides[1], strides[2]}, n);
+    });
+    return;
+  }
+  loop.run_parallel([&](const Pointers& at, const Strides& strides, std::int64_t n) {
+    Source x(computed, first.dtype), y(computed, second.dtype);
+    Sink sink(result, out.dtype);
+    for (std::int64_t done = 0; done < n; done += kPiece) {
+      const std::int64_t count = std::min(kPiece, n - done);
+      BinaryOperands piece{at[0] + done * strides[0],
+                           at[1] + done * strides[1],
+                           at[2] + done * strides[2],
+                           strides[0],
+                           strides[1],
+                           strides[2]};
+      x.fetch(piece.a, piece.a_stride, count);
+      y.fetch(piece.b, piece.b_stride, count);
+      std::byte* const to = piece.out;
+      if (sink.converts()) {
+        piece.out = sink.buffer();
+        piece.out_stride = sink.stride();
+      }
+      row(piece, count);
+      if (sink.converts()) sink.put(to, strides[0], count);
+    }
+  });
+}
+
+void apply_packed(BinaryFunction function, DType dtype, std::int64_t n, void* out, PackedOperand a,
+                  PackedOperand b) {
+  const BinaryRow row = row_of(function, dtype);
+  if (is_reversed(function)) std::swap(a, b);
+  const std::int64_t in = itemsize(dtype), result = itemsize(result_of(function, dtype));
+  const std::int64_t a_stride = a.repeats ? 0 : in, b_stride = b.repeats ? 0 : in;
+  parallel_for(0, n, Loop<3>::kGrain, [&](std::int64_t first, std::int64_t last) {
+    row({static_cast<std::byte*>(out) + first * result,
+         static_cast<const std::byte*>(a.data) + first * a_stride,
+         static_cast<const std::byte*>(b.data) + first * b_stride, result, a_stride, b_stride},
+        last - first);
+  });
+}
+
+void apply(UnaryFunction function, DType dtype, std::span<const std::int64_t> shape,
+           const TypedOperand& out, const TypedOperand& a) {
+  const DType computed = compute_dtype(dtype);
+  const UnaryRow row = row_of(function, computed);
+  const DType result = result_of(function, computed);
+  const Loop<2> loop(shape, {out.place, a.place});
+  using Pointers = Loop<2>::Pointers;
+  using Strides = Loop<2>::Strides;
+  if (a.dtype == computed && out.dtype == result) {
+    loop.run_parallel([&](const Pointers& at, const Strides& strides, std::int64_t n) {
+      row({at[0], at[1], strides[0], strides[1]}, n);
+    });
+    return;
+  }
+  loop.run_parallel([&](const Pointers& at, const Strides& strides, std::int64_t n) {
+    Source x(computed, a.dtype);
+    Sink sink(result, out.dtype);
+    for (std::int64_t done = 0; done < n; done += kPiece) {
+      const std::int64_t count = std::min(kPiece, n - done);
+      UnaryOperands piece{at[0] + done * strides[0], at[1] + done * strides[1], strides[0],
+                          strides[1]};
+      x.fetch(piece.a, piece.a_stride, count);
+      std::byte* const to = piece.out;
+      if (sink.converts()) {
+        piece.out = sink.buffer();
+        piece.out_stride = sink.stride();
+      }
+      row(piece, count);
+      if (sink.converts()) sink.put(to, strides[0], count);
+    }
+  });
+}
+
+}  // namespace tenon

@@ -1,0 +1,94 @@
+// Functions of one and of two elements.
+//
+// They are calculated in the type the elements have, the 16-bit floating types in float and
+// complex32 in complex64, rounded once at the end. Whole numbers wrap. The result has the dtype of
+// the operands, or is bool where the function is a question, or real where it is the size of a
+// complex number.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "kernels/loop.h"
+#include "tenon/api.h"
+#include "tenon/dtype.h"
+
+namespace tenon {
+
+enum class BinaryFunction : std::uint8_t {
+  // clang-format off
+  add, sub, mul, div, floor_divide, trunc_divide, remainder, fmod, pow,
+  maximum, minimum, fmax, fmin, atan2, hypot, copysign, nextafter, logaddexp, logaddexp2, xlogy,
+  eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor,
+  bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift,
+  // clang-format on
+};
+inline constexpr std::size_t kBinaryFunctions =
+    static_cast<std::size_t>(BinaryFunction::bitwise_right_shift) + 1;
+
+enum class UnaryFunction : std::uint8_t {
+  // clang-format off
+  neg, abs, square, reciprocal, sqrt, rsqrt, exp, exp2, expm1, log, log2, log10, log1p,
+  sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh,
+  sigmoid, relu, erf, erfc, erfinv, lgamma, digamma,
+  floor, ceil, round, trunc, frac, sign, sgn, angle,
+  bitwise_not, logical_not, isnan, isinf, isfinite, signbit,
+  // clang-format on
+};
+inline constexpr std::size_t kUnaryFunctions = static_cast<std::size_t>(UnaryFunction::signbit) + 1;
+
+// Rows of operands of one dtype. Used by the functions below.
+struct BinaryOperands {
+  std::byte* out;
+  const std::byte *a, *b;
+  std::int64_t out_stride, a_stride, b_stride;  // in bytes
+};
+using BinaryRow = void (*)(const BinaryOperands& row, std::int64_t n);
+struct UnaryOperands {
+  std::byte* out;
+  const std::byte* a;
+  std::int64_t out_stride, a_stride;
+};
+using UnaryRow = void (*)(const UnaryOperands& row, std::int64_t n);
+
+// Whether the result is bool whatever the operands are.
+constexpr bool answers(BinaryFunction function) {
+  return function >= BinaryFunction::eq && function <= BinaryFunction::logical_xor;
+}
+constexpr bool answers(UnaryFunction function) { return function >= UnaryFunction::logical_not; }
+
+// Thrown where whole numbers are divided by zero, which has no answer.
+class TENON_API ZeroDivision{};
+
+// What elements of the dtype are calculated in.
+TENON_API DType compute_dtype(DType dtype);
+// Whether the function is one of numbers of that dtype.
+TENON_API bool has_binary(BinaryFunction function, DType dtype);
+TENON_API bool has_unary(UnaryFunction function, DType dtype);
+// The dtype of its result.
+TENON_API DType result_of(BinaryFunction function, DType dtype);
+TENON_API DType result_of(UnaryFunction function, DType dtype);
+
+struct TypedOperand {
+  Operand place;
+  DType dtype;
+};
+// out = function(a, b) over the shape, calculated in `dtype`'s compute dtype; operands of another
+// one are converted on the way, out included. Operands may be the same elements as out, and overlap
+// it in no other way.
+TENON_API void apply(BinaryFunction function, DType dtype, std::span<const std::int64_t> shape,
+                     const TypedOperand& out, const TypedOperand& a, const TypedOperand& b);
+TENON_API void apply(UnaryFunction function, DType dtype, std::span<const std::int64_t> shape,
+                     const TypedOperand& out, const TypedOperand& a);
+
+// The same for n elements that are packed, or repeated where `repeats` says so, all of them of the
+// dtype the function is calculated in.
+struct PackedOperand {
+  const void* data;
+  bool repeats;
+};
+TENON_API void apply_packed(BinaryFunction function, DType dtype, std::int64_t n, void* out,
+                            PackedOperand a, PackedOperand b);
+
+}  // namespace tenon

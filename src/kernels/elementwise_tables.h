@@ -1,0 +1,15 @@
+// Where the rows of functions are. For elementwise.cpp.
+#pragma once
+
+#include "kernels/elementwise.h"
+
+namespace tenon {
+
+// Null for a function or dtype that the part does not have.
+BinaryRow simple_binary_row(BinaryFunction function, DType dtype);  // binary_simd.cpp
+BinaryRow math_binary_row(BinaryFunction function, DType dtype);    // binary_math.cpp
+UnaryRow simple_unary_row(UnaryFunction function, DType dtype);     // unary_simd.cpp
+UnaryRow math_unary_row(UnaryFunction function, DType dtype);       // unary_math.cpp
+UnaryRow complex_unary_row(UnaryFunction function, DType dtype);    // unary_complex.cpp
+
+}  // namespace tenon

@@ -1,0 +1,76 @@
+// A row of a function of one element, for the instruction set that is being compiled for. As
+// binary_row-inl.h.
+#if defined(TENON_KERNELS_UNARY_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TENON_KERNELS_UNARY_ROW_INL_H_
+#undef TENON_KERNELS_UNARY_ROW_INL_H_
+#else
+#define TENON_KERNELS_UNARY_ROW_INL_H_
+#endif
+
+#include "base/convert.h"
+#include "hwy/highway.h"
+#include "kernels/element.h"
+#include "kernels/elementwise.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenon {
+namespace HWY_NAMESPACE {
+
+// What F makes of elements of T is stored as bool, as the part of a complex number that it is, or
+// as T.
+template <class T, class C>
+struct StoredAs {
+  using Type = T;
+};
+template <class T>
+struct StoredAs<T, bool> {
+  using Type = bool;
+};
+template <class P>
+struct StoredAs<std::complex<P>, P> {
+  using Type = P;
+};
+
+template <class F, class T>
+void Row(const UnaryOperands& row, std::int64_t n) {
+  using R = typename StoredAs<T, decltype(F::Of(T()))>::Type;
+  constexpr auto kOut = static_cast<std::int64_t>(sizeof(R));
+  constexpr auto kIn = static_cast<std::int64_t>(sizeof(T));
+  if (row.out_stride == kOut && row.a_stride == kIn) {
+    for (std::int64_t i = 0; i < n; ++i)
+      store_element<R>(row.out + i * kOut, F::Of(load_element<T>(row.a + i * kIn)));
+  } else {
+    for (std::int64_t i = 0; i < n; ++i)
+      store_element<R>(row.out + i * row.out_stride,
+                       F::Of(load_element<T>(row.a + i * row.a_stride)));
+  }
+}
+
+template <class F>
+UnaryRow RowFor(DType dtype) {
+  switch (dtype) {
+#define TENON_ROW(name, type, ...)         \
+  case DType::name:                        \
+    if constexpr (F::template takes<type>) \
+      return Row<F, type>;                 \
+    else                                   \
+      return nullptr;
+    TENON_FORALL_DTYPES(TENON_ROW)
+#undef TENON_ROW
+  }
+  return nullptr;
+}
+
+// Kinds of elements that functions take.
+template <class T>
+inline constexpr bool kWhole = std::integral<T> && !std::same_as<T, bool>;
+template <class T>
+inline constexpr bool kReal = kWhole<T> || std::floating_point<T>;
+template <class T>
+inline constexpr bool kNumber = kReal<T> || is_std_complex<T>;
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tenon
+HWY_AFTER_NAMESPACE();
+
+#endif

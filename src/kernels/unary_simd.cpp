@@ -1,0 +1,281 @@
+// The functions of one element that are an instruction or a few, and the exponential of floats.
+#include <cmath>
+#include <complex>
+#include <concepts>
+
+#include "kernels/elementwise.h"
+#include "kernels/elementwise_tables.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/unary_simd.cpp"
+#include "hwy/foreach_target.h"  // goes before highway.h
+#include "hwy/highway.h"
+#include "kernels/exp-inl.h"
+#include "kernels/unary_row-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenon {
+namespace HWY_NAMESPACE {
+
+struct Neg {
+  template <class T>
+  static constexpr bool takes = kNumber<T>;
+  template <class C>
+  static HWY_INLINE C Of(C x) {
+    if constexpr (std::integral<C>)
+      return static_cast<C>(Wrapping<C>(0) - Wrapping<C>(x));
+    else
+      return -x;
+  }
+};
+struct Abs {
+  template <class T>
+  static constexpr bool takes = kReal<T>;
+  template <class C>
+  static HWY_INLINE C Of(C x) {
+    if constexpr (std::floating_point<C>)
+      return std::fabs(x);
+    else if constexpr (std::unsigned_integral<C>)
+      return x;
+    else
+      return x < 0 ? Neg::Of(x) : x;
+  }
+};
+struct Square {
+  template <class T>
+  static constexpr bool takes = kNumber<T>;
+  template <class C>
+  static HWY_INLINE C Of(C x) {
+    if constexpr (std::integral<C>) {
+      return static_cast<C>(Wrapping<C>(x) * Wrapping<C>(x));
+    } else if constexpr (is_std_complex<C>) {
+      return C(x.real() * x.real() - x.imag() * x.imag(),
+               x.real() * x.imag() + x.imag() * x.real());
+    } else {
+      return x * x;
+    }
+  }
+};
+
+struct Floating {
+  template <class T>
+  static constexpr bool takes = std::floating_point<T>;
+};
+struct Reciprocal : Floating {
+  template <class C>
+  static HWY_INLINE C Of(C x) {
+    return C(1) / x;
+  }
+};
+struct Sqrt : Floating {
+  template <class C>
+  static HWY_INLINE C Of(C x) {
+    return std::sqrt(x);
+  }
+};
+struct Rsqrt : Floating {
+  template <class C>
+  static HWY_INLINE C Of(C x) {
+    return C(1) / std::sqrt(x);
+  }
+};
+
+// Whole numbers are what they are.
+struct Rounding {
+  template <class T>
+  static constexpr bool takes = kReal<T>;
+};
+struct Floor : Rounding {
+  template <class C>
+  static HWY_INLINE C Of(C x) {
+    if constexpr (std::floating_point<C>)
+      return std::floor(x);
+    else
+      return x;
+  }
+};
+struct Ceil : Rounding {
+  template <class C>
+  static HWY_INLINE C Of(C x) {
+    if constexpr (std::floating_point<C>)
+      return std::ceil(x);
+    else
+      return x;
+  }
+};
+struct Trunc : Rounding {
+  template <class C>
+  static HWY_INLINE C Of(C x) {
+    if constexpr (std::floating_point<C>)
+      return std::trunc(x);
+    else
+      return x;
+  }
+};
+struct Round : Rounding {
+  template <class C>
+  static HWY_INLINE C Of(C x) {
+    if constexpr (std::floating_point<C>)
+      return std::nearbyint(x);  // halves to even
+    else
+      return x;
+  }
+};
+struct Frac : Floating {
+  template <class C>
+  static HWY_INLINE C Of(C x) {
+    return x - std::trunc(x);
+  }
+};
+
+struct Relu {
+  template <class T>
+  static constexpr bool takes = kReal<T>;
+  template <class C>
+  static HWY_INLINE C Of(C x) {
+    return x > C(0) || x != x ? x : C(0);
+  }
+};
+struct Sign {
+  template <class T>
+  static constexpr bool takes = kReal<T> || std::same_as<T, bool>;
+  template <class C>
+  static HWY_INLINE auto Of(C x) {
+    if constexpr (std::same_as<C, bool>)
+      return x;
+    else if constexpr (std::unsigned_integral<C>)
+      return static_cast<C>(x > 0 ? 1 : 0);
+    else
+      return static_cast<C>((x > C(0) ? 1 : 0) - (x < C(0) ? 1 : 0));
+  }
+};
+struct BitwiseNot {
+  template <class T>
+  static constexpr bool takes = std::integral<T>;
+  template <class C>
+  static HWY_INLINE auto Of(C x) {
+    if constexpr (std::same_as<C, bool>)
+      return !x;
+    else
+      return static_cast<C>(~x);
+  }
+};
+struct LogicalNot {
+  template <class T>
+  static constexpr bool takes = kNumber<T> || std::same_as<T, bool>;
+  template <class C>
+  static HWY_INLINE bool Of(C x) {
+    return x == C(0);
+  }
+};
+
+struct Question {
+  template <class T>
+  static constexpr bool takes = kNumber<T> || std::same_as<T, bool>;
+};
+struct Isnan : Question {
+  template <class C>
+  static HWY_INLINE bool Of(C x) {
+    return x != x;
+  }
+};
+template <class C>
+HWY_INLINE bool Infinite(C x) {
+  if constexpr (is_std_complex<C>)
+    return Infinite(x.real()) || Infinite(x.imag());
+  else if constexpr (std::floating_point<C>)
+    return std::fabs(x) > std::numeric_limits<C>::max();
+  else
+    return false;
+}
+struct Isinf : Question {
+  template <class C>
+  static HWY_INLINE bool Of(C x) {
+    return Infinite(x);
+  }
+};
+struct Isfinite : Question {
+  template <class C>
+  static HWY_INLINE bool Of(C x) {
+    return !Infinite(x) && x == x;
+  }
+};
+struct Signbit {
+  template <class T>
+  static constexpr bool takes = kReal<T> || std::same_as<T, bool>;
+  template <class C>
+  static HWY_INLINE bool Of(C x) {
+    if constexpr (std::floating_point<C>)
+      return std::signbit(x);
+    else
+      return x < C(0);
+  }
+};
+
+void ExpRow(const UnaryOperands& row, std::int64_t n) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  HWY_ALIGN float piece[HWY_MAX_BYTES / sizeof(float)];
+  const bool packed = row.out_stride == sizeof(float) && row.a_stride == sizeof(float);
+  std::int64_t i = 0;
+  if (packed) {
+    for (; i + lanes <= n; i += lanes) {
+      // Elements may lie at any byte; the copies become one instruction each.
+      std::memcpy(piece, row.a + i * 4, hn::Lanes(d) * sizeof(float));
+      hn::Store(Exp(d, hn::Load(d, piece)), d, piece);
+      std::memcpy(row.out + i * 4, piece, hn::Lanes(d) * sizeof(float));
+    }
+  }
+  for (; i < n; i += lanes) {
+    const std::int64_t count = HWY_MIN(lanes, n - i);
+    for (std::int64_t k = 0; k < count; ++k)
+      std::memcpy(&piece[k], row.a + (i + k) * row.a_stride, sizeof(float));
+    for (std::int64_t k = count; k < lanes; ++k) piece[k] = 0;
+    hn::Store(Exp(d, hn::Load(d, piece)), d, piece);
+    for (std::int64_t k = 0; k < count; ++k)
+      std::memcpy(row.out + (i + k) * row.out_stride, &piece[k], sizeof(float));
+  }
+}
+
+UnaryRow FindUnary(UnaryFunction function, DType dtype) {
+  switch (function) {
+    case UnaryFunction::neg: return RowFor<Neg>(dtype);
+    case UnaryFunction::abs: return RowFor<Abs>(dtype);
+    case UnaryFunction::square: return RowFor<Square>(dtype);
+    case UnaryFunction::reciprocal: return RowFor<Reciprocal>(dtype);
+    case UnaryFunction::sqrt: return RowFor<Sqrt>(dtype);
+    case UnaryFunction::rsqrt: return RowFor<Rsqrt>(dtype);
+    case UnaryFunction::exp: return dtype == float32 ? ExpRow : nullptr;
+    case UnaryFunction::relu: return RowFor<Relu>(dtype);
+    case UnaryFunction::floor: return RowFor<Floor>(dtype);
+    case UnaryFunction::ceil: return RowFor<Ceil>(dtype);
+    case UnaryFunction::round: return RowFor<Round>(dtype);
+    case UnaryFunction::trunc: return RowFor<Trunc>(dtype);
+    case UnaryFunction::frac: return RowFor<Frac>(dtype);
+    case UnaryFunction::sign: return RowFor<Sign>(dtype);
+    case UnaryFunction::sgn: return RowFor<Sign>(dtype);
+    case UnaryFunction::bitwise_not: return RowFor<BitwiseNot>(dtype);
+    case UnaryFunction::logical_not: return RowFor<LogicalNot>(dtype);
+    case UnaryFunction::isnan: return RowFor<Isnan>(dtype);
+    case UnaryFunction::isinf: return RowFor<Isinf>(dtype);
+    case UnaryFunction::isfinite: return RowFor<Isfinite>(dtype);
+    case UnaryFunction::signbit: return RowFor<Signbit>(dtype);
+    default: return nullptr;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tenon
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tenon {
+
+HWY_EXPORT(FindUnary);
+
+UnaryRow simple_unary_row(UnaryFunction function, DType dtype) {
+  return HWY_DYNAMIC_DISPATCH(FindUnary)(function, dtype);
+}
+
+}  // namespace tenon
+#endif

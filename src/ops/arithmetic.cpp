@@ -1,0 +1,312 @@
+// Functions of one and of two tensors: which they are, and what they are called.
+#include "tenon/arithmetic.h"
+
+#include <array>
+#include <string_view>
+#include <type_traits>
+
+#include "ops/elementwise.h"
+#include "tenon/custom_op.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+// The names of operators, in the order of UnaryName and BinaryName, and PyTorch's names of what is
+// recorded for them: none where there is no gradient.
+#define TENON_UNARY_FUNCTIONS(X)       \
+  X(neg, "NegBackward0")               \
+  X(abs, "AbsBackward0")               \
+  X(square, "PowBackward0")            \
+  X(reciprocal, "ReciprocalBackward0") \
+  X(sqrt, "SqrtBackward0")             \
+  X(rsqrt, "RsqrtBackward0")           \
+  X(exp, "ExpBackward0")               \
+  X(exp2, "Exp2Backward0")             \
+  X(expm1, "Expm1Backward0")           \
+  X(log, "LogBackward0")               \
+  X(log2, "Log2Backward0")             \
+  X(log10, "Log10Backward0")           \
+  X(log1p, "Log1pBackward0")           \
+  X(sin, "SinBackward0")               \
+  X(cos, "CosBackward0")               \
+  X(tan, "TanBackward0")               \
+  X(asin, "AsinBackward0")             \
+  X(acos, "AcosBackward0")             \
+  X(atan, "AtanBackward0")             \
+  X(sinh, "SinhBackward0")             \
+  X(cosh, "CoshBackward0")             \
+  X(tanh, "TanhBackward0")             \
+  X(asinh, "AsinhBackward0")           \
+  X(acosh, "AcoshBackward0")           \
+  X(atanh, "AtanhBackward0")           \
+  X(sigmoid, "SigmoidBackward0")       \
+  X(relu, "ReluBackward0")             \
+  X(erf, "ErfBackward0")               \
+  X(erfc, "ErfcBackward0")             \
+  X(erfinv, "ErfinvBackward0")         \
+  X(lgamma, "LgammaBackward0")         \
+  X(digamma, "DigammaBackward0")       \
+  X(floor, "FloorBackward0")           \
+  X(ceil, "CeilBackward0")             \
+  X(round, "RoundBackward0")           \
+  X(trunc, "TruncBackward0")           \
+  X(frac, "FracBackward0")             \
+  X(sign, "SignBackward0")             \
+  X(sgn, "SgnBackward0")               \
+  X(angle, "AngleBackward0")           \
+  X(bitwise_not, "")                   \
+  X(logical_not, "")                   \
+  X(isnan, "")                         \
+  X(isinf, "")                         \
+  X(isfinite, "")                      \
+  X(signbit, "")
+#define TENON_BINARY_FUNCTIONS(X)      \
+  X(add, "AddBackward0")               \
+  X(sub, "SubBackward0")               \
+  X(mul, "MulBackward0")               \
+  X(div, "DivBackward0")               \
+  X(floor_divide, "")                  \
+  X(trunc_divide, "DivBackward1")      \
+  X(remainder, "RemainderBackward0")   \
+  X(fmod, "FmodBackward0")             \
+  X(pow, "PowBackward1")               \
+  X(maximum, "MaximumBackward0")       \
+  X(minimum, "MinimumBackward0")       \
+  X(fmax, "FmaxBackward0")             \
+  X(fmin, "FminBackward0")             \
+  X(atan2, "Atan2Backward0")           \
+  X(hypot, "HypotBackward0")           \
+  X(copysign, "CopysignBackward0")     \
+  X(nextafter, "")                     \
+  X(logaddexp, "LogaddexpBackward0")   \
+  X(logaddexp2, "Logaddexp2Backward0") \
+  X(xlogy, "XlogyBackward0")           \
+  X(eq, "")                            \
+  X(ne, "")                            \
+  X(lt, "")                            \
+  X(le, "")                            \
+  X(gt, "")                            \
+  X(ge, "")                            \
+  X(logical_and, "")                   \
+  X(logical_or, "")                    \
+  X(logical_xor, "")                   \
+  X(bitwise_and, "")                   \
+  X(bitwise_or, "")                    \
+  X(bitwise_xor, "")                   \
+  X(bitwise_left_shift, "")            \
+  X(bitwise_right_shift, "")
+
+namespace op {
+
+#define TENON_ROW(name, node)                                       \
+  {OpInfo{#name, OpKind::pure}, OpInfo{#name "_", OpKind::inplace}, \
+   OpInfo{#name "_out", OpKind::inplace}},
+constinit OpInfo unary_infos[][3] = {TENON_UNARY_FUNCTIONS(TENON_ROW)};
+constinit OpInfo binary_infos[][3] = {TENON_BINARY_FUNCTIONS(TENON_ROW)};
+#undef TENON_ROW
+
+}  // namespace op
+
+namespace {
+
+#define TENON_ROW(name, node) std::string_view(node),
+constexpr std::string_view kUnaryNodes[] = {TENON_UNARY_FUNCTIONS(TENON_ROW)};
+constexpr std::string_view kBinaryNodes[] = {TENON_BINARY_FUNCTIONS(TENON_ROW)};
+#undef TENON_ROW
+static_assert(std::size(kUnaryNodes) == kUnaryFunctions);
+static_assert(std::size(kBinaryNodes) == kBinaryFunctions);
+
+// The kernels' functions are these, by the same numbers.
+constexpr UnaryFunction function_of(op::UnaryName name) { return static_cast<UnaryFunction>(name); }
+constexpr BinaryFunction function_of(op::BinaryName name) {
+  return static_cast<BinaryFunction>(name);
+}
+#define TENON_ROW(name, node) \
+  static_assert(function_of(op::UnaryName::name) == UnaryFunction::name);
+TENON_UNARY_FUNCTIONS(TENON_ROW)
+#undef TENON_ROW
+#define TENON_ROW(name, node) \
+  static_assert(function_of(op::BinaryName::name) == BinaryFunction::name);
+TENON_BINARY_FUNCTIONS(TENON_ROW)
+#undef TENON_ROW
+
+}  // namespace
+
+template <op::UnaryName N>
+struct Rule<op::Unary<N>> {
+  static constexpr std::string_view gradient = kUnaryNodes[static_cast<std::size_t>(N)];
+  static Layout infer(const Tensor& self) { return infer_unary(function_of(N), self); }
+  static void cpu(Tensor& out, const Tensor& self) { run_unary(function_of(N), out, self); }
+};
+template <op::UnaryName N>
+struct Rule<op::UnaryInPlace<N>> {
+  static constexpr std::string_view gradient = kUnaryNodes[static_cast<std::size_t>(N)];
+  static void check(const Tensor& self) {
+    if (N == op::UnaryName::abs && self.is_complex())
+      throw NotImplementedError("In-place abs is not supported for complex tensors.");
+    check_unary(function_of(N), self, self);
+  }
+  static void cpu(const Tensor& self) { run_unary(function_of(N), self, self); }
+};
+template <op::UnaryName N>
+struct Rule<op::UnaryOut<N>> {
+  static constexpr std::string_view gradient = no_gradient;
+  static void check(const Tensor& out, const Tensor& self) {
+    check_unary(function_of(N), out, self);
+  }
+  static void cpu(const Tensor& out, const Tensor& self) { run_unary(function_of(N), out, self); }
+};
+template <op::BinaryName N>
+struct Rule<op::Binary<N>> {
+  static constexpr std::string_view gradient = kBinaryNodes[static_cast<std::size_t>(N)];
+  static Layout infer(const Tensor& self, const Tensor& other) {
+    return infer_binary(function_of(N), self, other);
+  }
+  static void cpu(Tensor& out, const Tensor& self, const Tensor& other) {
+    run_binary(function_of(N), out, self, other);
+  }
+};
+template <op::BinaryName N>
+struct Rule<op::BinaryInPlace<N>> {
+  static constexpr std::string_view gradient = kBinaryNodes[static_cast<std::size_t>(N)];
+  static void check(const Tensor& self, const Tensor& other) {
+    check_binary(function_of(N), self, self, other);
+  }
+  static void cpu(const Tensor& self, const Tensor& other) {
+    run_binary(function_of(N), self, self, other);
+  }
+};
+template <op::BinaryName N>
+struct Rule<op::BinaryOut<N>> {
+  static constexpr std::string_view gradient = no_gradient;
+  static void check(const Tensor& out, const Tensor& self, const Tensor& other) {
+    check_binary(function_of(N), out, self, other);
+  }
+  static void cpu(const Tensor& out, const Tensor& self, const Tensor& other) {
+    run_binary(function_of(N), out, self, other);
+  }
+};
+
+// The functions and methods.
+
+namespace {
+
+const Tensor& itself(const TensorArithmetic& self) { return static_cast<const Tensor&>(self); }
+
+}  // namespace
+
+#define TENON_ROW(name, node)                                                            \
+  Tensor name(const Tensor& self) { return call<op::Unary<op::UnaryName::name>>(self); } \
+  const Tensor& name##_out(const Tensor& out, const Tensor& self) {                      \
+    check_no_history(out, self);                                                         \
+    fit_out(out, unary_shape(self));                                                     \
+    return call<op::UnaryOut<op::UnaryName::name>>(out, self);                           \
+  }                                                                                      \
+  Tensor TensorArithmetic::name() const { return tenon::name(itself(*this)); }
+TENON_UNARY_FUNCTIONS(TENON_ROW)
+#undef TENON_ROW
+
+#define TENON_ROW(name, node)                                                            \
+  Tensor name(const Tensor& self, const Tensor& other) {                                 \
+    return call<op::Binary<op::BinaryName::name>>(self, other);                          \
+  }                                                                                      \
+  const Tensor& name##_out(const Tensor& out, const Tensor& self, const Tensor& other) { \
+    check_no_history(out, self);                                                         \
+    check_no_history(out, other);                                                        \
+    fit_out(out, binary_shape(self, other));                                             \
+    return call<op::BinaryOut<op::BinaryName::name>>(out, self, other);                  \
+  }                                                                                      \
+  Tensor TensorArithmetic::name(const Tensor& other) const {                             \
+    return tenon::name(itself(*this), other);                                            \
+  }                                                                                      \
+  Tensor TensorArithmetic::name(const Scalar& other) const {                             \
+    return tenon::name(itself(*this), other);                                            \
+  }
+TENON_BINARY_FUNCTIONS(TENON_ROW)
+#undef TENON_ROW
+
+#define TENON_IN_PLACE(name)                                           \
+  const Tensor& TensorArithmetic::name##_() const {                    \
+    return call<op::UnaryInPlace<op::UnaryName::name>>(itself(*this)); \
+  }
+TENON_IN_PLACE(neg)
+TENON_IN_PLACE(abs)
+TENON_IN_PLACE(square)
+TENON_IN_PLACE(reciprocal)
+TENON_IN_PLACE(sqrt)
+TENON_IN_PLACE(rsqrt)
+TENON_IN_PLACE(exp)
+TENON_IN_PLACE(exp2)
+TENON_IN_PLACE(expm1)
+TENON_IN_PLACE(log)
+TENON_IN_PLACE(log2)
+TENON_IN_PLACE(log10)
+TENON_IN_PLACE(log1p)
+TENON_IN_PLACE(sin)
+TENON_IN_PLACE(cos)
+TENON_IN_PLACE(tan)
+TENON_IN_PLACE(asin)
+TENON_IN_PLACE(acos)
+TENON_IN_PLACE(atan)
+TENON_IN_PLACE(sinh)
+TENON_IN_PLACE(cosh)
+TENON_IN_PLACE(tanh)
+TENON_IN_PLACE(asinh)
+TENON_IN_PLACE(acosh)
+TENON_IN_PLACE(atanh)
+TENON_IN_PLACE(sigmoid)
+TENON_IN_PLACE(relu)
+TENON_IN_PLACE(erf)
+TENON_IN_PLACE(erfc)
+TENON_IN_PLACE(erfinv)
+TENON_IN_PLACE(lgamma)
+TENON_IN_PLACE(digamma)
+TENON_IN_PLACE(floor)
+TENON_IN_PLACE(ceil)
+TENON_IN_PLACE(round)
+TENON_IN_PLACE(trunc)
+TENON_IN_PLACE(frac)
+TENON_IN_PLACE(sign)
+TENON_IN_PLACE(sgn)
+TENON_IN_PLACE(bitwise_not)
+TENON_IN_PLACE(logical_not)
+#undef TENON_IN_PLACE
+
+#define TENON_IN_PLACE(name)                                                    \
+  const Tensor& TensorArithmetic::name##_(const Tensor& other) const {          \
+    return call<op::BinaryInPlace<op::BinaryName::name>>(itself(*this), other); \
+  }                                                                             \
+  const Tensor& TensorArithmetic::name##_(const Scalar& other) const {          \
+    return name##_(wrapped_number(other));                                      \
+  }
+TENON_IN_PLACE(add)
+TENON_IN_PLACE(sub)
+TENON_IN_PLACE(mul)
+TENON_IN_PLACE(div)
+TENON_IN_PLACE(floor_divide)
+TENON_IN_PLACE(trunc_divide)
+TENON_IN_PLACE(remainder)
+TENON_IN_PLACE(fmod)
+TENON_IN_PLACE(pow)
+TENON_IN_PLACE(atan2)
+TENON_IN_PLACE(hypot)
+TENON_IN_PLACE(copysign)
+TENON_IN_PLACE(nextafter)
+TENON_IN_PLACE(xlogy)
+TENON_IN_PLACE(eq)
+TENON_IN_PLACE(ne)
+TENON_IN_PLACE(lt)
+TENON_IN_PLACE(le)
+TENON_IN_PLACE(gt)
+TENON_IN_PLACE(ge)
+TENON_IN_PLACE(logical_and)
+TENON_IN_PLACE(logical_or)
+TENON_IN_PLACE(logical_xor)
+TENON_IN_PLACE(bitwise_and)
+TENON_IN_PLACE(bitwise_or)
+TENON_IN_PLACE(bitwise_xor)
+TENON_IN_PLACE(bitwise_left_shift)
+TENON_IN_PLACE(bitwise_right_shift)
+#undef TENON_IN_PLACE
+
+}  // namespace tenon

@@ -1,0 +1,165 @@
+// Functions of one and of two tensors, beside what PyTorch answered.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "parity/cases.h"
+
+namespace tenon::parity {
+namespace {
+
+struct UnaryForms {
+  std::function<Tensor(const Tensor&)> fresh, in_place;
+};
+struct BinaryForms {
+  std::function<Tensor(const Tensor&, const Tensor&)> fresh, in_place;
+  std::function<Tensor(const Tensor&, const Scalar&)> with_number, with_number_in_place;
+};
+
+const std::map<std::string, UnaryForms>& unary_functions() {
+#define BOTH(name) \
+  {#name, {[](const Tensor& a) { return name(a); }, [](const Tensor& a) { return a.name##_(); }}},
+#define FRESH(name) {#name, {[](const Tensor& a) { return name(a); }, {}}},
+  static const std::map<std::string, UnaryForms> table{
+      BOTH(neg) BOTH(abs) BOTH(square) BOTH(reciprocal) BOTH(sqrt) BOTH(rsqrt) BOTH(exp) BOTH(exp2)
+          BOTH(expm1) BOTH(log) BOTH(log2) BOTH(log10) BOTH(log1p) BOTH(sin) BOTH(cos) BOTH(tan)
+              BOTH(asin) BOTH(acos) BOTH(atan) BOTH(sinh) BOTH(cosh) BOTH(tanh) BOTH(asinh)
+                  BOTH(acosh) BOTH(atanh) BOTH(sigmoid) BOTH(relu) BOTH(erf) BOTH(erfc) BOTH(erfinv)
+                      BOTH(lgamma) BOTH(digamma) BOTH(floor) BOTH(ceil) BOTH(round) BOTH(trunc)
+                          BOTH(frac) BOTH(sign) BOTH(sgn) BOTH(bitwise_not) BOTH(logical_not)
+                              FRESH(angle) FRESH(isnan) FRESH(isinf) FRESH(isfinite)
+                                  FRESH(signbit)};
+#undef BOTH
+#undef FRESH
+  return table;
+}
+
+const std::map<std::string, BinaryForms>& binary_functions() {
+#define BOTH(name)                                                 \
+  {#name,                                                          \
+   {[](const Tensor& a, const Tensor& b) { return name(a, b); },   \
+    [](const Tensor& a, const Tensor& b) { return a.name##_(b); }, \
+    [](const Tensor& a, const Scalar& b) { return name(a, b); },   \
+    [](const Tensor& a, const Scalar& b) { return a.name##_(b); }}},
+#define FRESH(name)                                              \
+  {#name,                                                        \
+   {[](const Tensor& a, const Tensor& b) { return name(a, b); }, \
+    {},                                                          \
+    [](const Tensor& a, const Scalar& b) { return name(a, b); }, \
+    {}}},
+  static const std::map<std::string, BinaryForms> table{
+      BOTH(add) BOTH(sub) BOTH(mul) BOTH(div) BOTH(floor_divide) BOTH(trunc_divide) BOTH(remainder)
+          BOTH(fmod) BOTH(pow) BOTH(atan2) BOTH(hypot) BOTH(copysign) BOTH(nextafter) BOTH(xlogy)
+              BOTH(eq) BOTH(ne) BOTH(lt) BOTH(le) BOTH(gt) BOTH(ge) BOTH(logical_and)
+                  BOTH(logical_or) BOTH(logical_xor) BOTH(bitwise_and) BOTH(bitwise_or)
+                      BOTH(bitwise_xor) BOTH(bitwise_left_shift) BOTH(bitwise_right_shift)
+                          FRESH(maximum) FRESH(minimum) FRESH(fmax) FRESH(fmin) FRESH(logaddexp)
+                              FRESH(logaddexp2)};
+#undef BOTH
+#undef FRESH
+  return table;
+}
+
+// Units in the last place that answers may be apart. Where nothing is said they are equal: these are
+// the functions that PyTorch takes from other libraries than ours.
+double tolerance(const std::string& name, DType dtype) {
+  static const std::set<std::string> close{
+      "exp",   "exp2",    "expm1", "log",  "log2", "log10", "log1p", "sin",   "cos",
+      "tan",   "asin",    "acos",  "atan", "sinh", "cosh",  "tanh",  "asinh", "acosh",
+      "atanh", "sigmoid", "erf",   "erfc", "pow",  "atan2", "hypot", "rsqrt", "xlogy"};
+  if (name == "sqrt") return 1;      // MKL's is not always the nearest
+  if (is_complex(dtype)) return 64;  // products and quotients are in another order in vectors
+  if (name == "erfinv" || name == "lgamma" || name == "digamma" || name.starts_with("logadd"))
+    return 64;
+  if (name == "pow") return 16;  // a unit of the exponent is many of the result
+  return close.contains(name) ? 4 : 0;
+}
+
+double unit(double value, DType dtype) {
+  const int digits = dtype == float64 ? 52 : dtype == float32 ? 23 : dtype == float16 ? 10 : 7;
+  const int least = dtype == float64 ? -1074 : dtype == float16 ? -24 : -149;
+  if (value == 0 || !std::isfinite(value)) return std::ldexp(1.0, least);
+  return std::ldexp(1.0, std::max(std::ilogb(value) - digits, least));
+}
+
+// Empty, or what is wrong.
+std::string difference(const Tensor& ours, const Line& expected, double units) {
+  std::vector<std::byte> data = bytes(expected[5]);
+  if (data.empty()) return "";
+  const Tensor theirs = from_blob(data.data(), {ours.numel()}, {.dtype = dtype(expected[1])});
+  const Tensor mine = ours.contiguous().view(-1);
+  const DType part = to_real(ours.dtype());
+  for (std::int64_t i = 0; i < mine.numel(); ++i) {
+    const Scalar a = mine[i].item(), b = theirs[i].item();
+    if (!ours.is_complex() && !ours.is_floating_point()) {
+      if (a.repr() != b.repr()) return a.repr() + " and not " + b.repr();
+      continue;
+    }
+    const auto x = a.to<std::complex<double>>(), y = b.to<std::complex<double>>();
+    const double size = ours.is_complex() ? std::abs(y) : y.real();
+    for (const auto& [p, q] : {std::pair(x.real(), y.real()), std::pair(x.imag(), y.imag())}) {
+      if (std::isnan(p) && std::isnan(q)) continue;
+      if (p == q && (units != 0 || std::signbit(p) == std::signbit(q))) continue;
+      // Where functions cross zero, digits are lost on both sides.
+      if (std::fabs(p - q) <=
+          units * unit(units >= 64 ? std::max(std::fabs(size), 1.0) : size, part))
+        continue;
+      return "element " + std::to_string(i) + ": " + a.repr() + " and not " + b.repr();
+    }
+  }
+  return "";
+}
+
+TEST(ParityArithmetic, FunctionsGiveWhatPyTorchGives) {
+  for (const Case& one : read_cases("arithmetic")) {
+    const Line& op = one.line("op");
+    const std::string what = one.where + " " + op[1] + " " + op[2] + (op[3] == "1" ? "_" : "");
+    std::vector<Tensor> tensors;
+    std::string dtypes;
+    for (const Line& line : one.all("tensor")) {
+      tensors.push_back(make_tensor(line));
+      dtypes += " " + line[1];
+    }
+    SCOPED_TRACE(what + dtypes);
+    try {
+      Tensor ours;
+      const bool in_place = op[3] == "1";
+      if (op[1] == "unary") {
+        const UnaryForms& forms = unary_functions().at(op[2]);
+        ours = (in_place ? forms.in_place : forms.fresh)(tensors[0]);
+      } else {
+        const BinaryForms& forms = binary_functions().at(op[2]);
+        ours = op[1] == "binary" ? (in_place ? forms.in_place : forms.fresh)(tensors[0], tensors[1])
+                                 : (in_place ? forms.with_number_in_place : forms.with_number)(
+                                       tensors[0], number(op[4]));
+      }
+      if (one.has("error")) {
+        ADD_FAILURE() << "PyTorch refuses this: " << op[2] << dtypes << " " << one.line("error")[1];
+        continue;
+      }
+      const Line& expected = one.line("result");
+      // The strides of one element say nothing, and differ from function to function in PyTorch.
+      EXPECT_EQ(ours.shape(), Shape(integers(expected[2])));
+      if (ours.numel() > 1) {
+        EXPECT_EQ(ours.stride(), Dims(integers(expected[3])));
+      }
+      EXPECT_EQ(info(ours.dtype()).name, expected[1]);
+      if (info(ours.dtype()).name != expected[1]) continue;
+      EXPECT_EQ(
+          difference(ours, expected,
+                     tolerance(op[2], tensors[0].is_complex() ? tensors[0].dtype() : ours.dtype())),
+          "")
+          << op[2] << dtypes;
+    } catch (const InternalError& error) {
+      FAIL() << error.what();
+    } catch (const Error& error) {
+      EXPECT_TRUE(one.has("error")) << "PyTorch does this; we say: " << error.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tenon::parity
