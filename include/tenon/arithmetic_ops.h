@@ -33,8 +33,11 @@ enum class BinaryName : std::uint8_t {
 };
 
 // What is known of them at run time, in the order above: new, in place, out.
-TENON_API extern OpInfo unary_infos[][3];
-TENON_API extern OpInfo binary_infos[][3];
+inline constexpr std::size_t kUnaryNames = static_cast<std::size_t>(UnaryName::signbit) + 1;
+inline constexpr std::size_t kBinaryNames =
+    static_cast<std::size_t>(BinaryName::bitwise_right_shift) + 1;
+TENON_API extern OpInfo unary_infos[kUnaryNames][3];
+TENON_API extern OpInfo binary_infos[kBinaryNames][3];
 
 template <UnaryName N>
 struct Unary {

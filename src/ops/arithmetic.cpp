@@ -101,8 +101,8 @@ namespace op {
 #define TENON_ROW(name, node)                                       \
   {OpInfo{#name, OpKind::pure}, OpInfo{#name "_", OpKind::inplace}, \
    OpInfo{#name "_out", OpKind::inplace}},
-constinit OpInfo unary_infos[][3] = {TENON_UNARY_FUNCTIONS(TENON_ROW)};
-constinit OpInfo binary_infos[][3] = {TENON_BINARY_FUNCTIONS(TENON_ROW)};
+constinit OpInfo unary_infos[kUnaryNames][3] = {TENON_UNARY_FUNCTIONS(TENON_ROW)};
+constinit OpInfo binary_infos[kBinaryNames][3] = {TENON_BINARY_FUNCTIONS(TENON_ROW)};
 #undef TENON_ROW
 
 }  // namespace op

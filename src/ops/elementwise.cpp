@@ -300,8 +300,8 @@ Layout infer_unary(UnaryFunction function, const Tensor& self) {
 Layout infer_binary(BinaryFunction function, const Tensor& self, const Tensor& other) {
   const DType result = result_of(function, calculated_in(function, self, other));
   const Layout* operands[] = {&self.layout(), &other.layout()};
-  return result_layout(binary_shape(self, other), result,
-                       common_device(name_of(function), self, other), operands);
+  const Device device = common_device(name_of(function), self, other);
+  return result_layout(binary_shape(self, other), result, device, operands);
 }
 
 void check_unary(UnaryFunction function, const Tensor& out, const Tensor& self) {
