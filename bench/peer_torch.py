@@ -1,6 +1,6 @@
 """PyTorch's side of the benchmarks, from Python. Prints one JSON object: name to nanoseconds.
 
-usage: peer_torch.py [SECONDS for each]
+usage: peer_torch.py core|numbers [SECONDS for each]
 """
 import json
 import sys
@@ -23,13 +23,12 @@ def per_call(function, seconds):
     return spent / calls * 1e9
 
 
-def main():
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 0.2
+def core():
     a, b, t = torch.arange(2), torch.arange(3), torch.arange(3)
     p, q = torch.nn.Parameter(torch.zeros(4)), torch.nn.Parameter(torch.ones(4))
     line = torch.linspace(-3, 3, 1000)
     big, out = torch.ones(4096, 4096), torch.empty(4096, 4096)
-    functions = {
+    return {
         "swap": lambda: torch.utils.swap_tensors(a, b),
         "swap_parameters": lambda: torch.utils.swap_tensors(p, q),
         "empty_4": lambda: torch.empty(4),
@@ -44,6 +43,31 @@ def main():
         "transpose_64mb": lambda: out.copy_(big.t()),
         "copy_64mb": lambda: out.copy_(big),
     }
+
+
+def numbers():
+    many = 10**8
+    a, b, out = torch.rand(many), torch.rand(many), torch.ones(many)
+    narrow = torch.ones(many, dtype=torch.bfloat16)
+    x, y = torch.rand(4), torch.rand(4)
+    return {
+        "cast_400mb": lambda: narrow.copy_(a),
+        "fill_400mb": lambda: out.fill_(3.0),
+        "add_400mb": lambda: torch.add(a, b, out=out),
+        "mul_400mb": lambda: torch.mul(a, b, out=out),
+        "exp_400mb": lambda: torch.exp(a, out=out),
+        "sum_400mb": lambda: a.sum(),
+        "rand_1e7": lambda: torch.rand(10**7),
+        "randn_1e7": lambda: torch.randn(10**7),
+        "add_4": lambda: x + y,
+        "sum_4": lambda: x.sum(),
+    }
+
+
+def main():
+    suite = sys.argv[1]
+    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 0.2
+    functions = core() if suite == "core" else numbers()
     print(json.dumps({name: per_call(f, seconds) for name, f in functions.items()}))
 
 

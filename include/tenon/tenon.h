@@ -17,6 +17,7 @@
 #include "tenon/ops.h"
 #include "tenon/printing.h"
 #include "tenon/random.h"
+#include "tenon/reductions.h"
 #include "tenon/scalar.h"
 #include "tenon/shape.h"
 #include "tenon/storage.h"

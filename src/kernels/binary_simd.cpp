@@ -7,6 +7,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/binary_simd.cpp"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // goes before highway.h
 #include "hwy/highway.h"
 #include "kernels/binary_row-inl.h"
@@ -14,6 +15,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace tenon {
 namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
 
 struct Add {
   template <class T>
@@ -154,6 +157,50 @@ struct BitwiseXor {
   }
 };
 
+// Packed floats whose result is larger than the caches, written past them.
+template <class V>
+HWY_INLINE V Apply(Add /*function*/, V a, V b) {
+  return hn::Add(a, b);
+}
+template <class V>
+HWY_INLINE V Apply(Sub /*function*/, V a, V b) {
+  return hn::Sub(a, b);
+}
+template <class V>
+HWY_INLINE V Apply(Mul /*function*/, V a, V b) {
+  return hn::Mul(a, b);
+}
+template <class V>
+HWY_INLINE V Apply(Div /*function*/, V a, V b) {
+  return hn::Div(a, b);
+}
+
+template <class F>
+void StreamedRow(const BinaryOperands& row, std::int64_t n) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  auto* out = reinterpret_cast<float*>(row.out);
+  const auto *a = reinterpret_cast<const float*>(row.a), *b = reinterpret_cast<const float*>(row.b);
+  const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(out) % 64);
+  std::int64_t i = 0;
+  for (const std::int64_t head = HWY_MIN(n, (64 - past) % 64 / 4); i < head; ++i)
+    out[i] = F::Of(a[i], b[i]);
+  for (; i + lanes <= n; i += lanes)
+    hn::Stream(Apply(F(), hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, out + i);
+  hwy::FlushStream();
+  for (; i < n; ++i) out[i] = F::Of(a[i], b[i]);
+}
+
+BinaryRow FindStreamed(BinaryFunction function) {
+  switch (function) {
+    case BinaryFunction::add: return StreamedRow<Add>;
+    case BinaryFunction::sub: return StreamedRow<Sub>;
+    case BinaryFunction::mul: return StreamedRow<Mul>;
+    case BinaryFunction::div: return StreamedRow<Div>;
+    default: return nullptr;
+  }
+}
+
 // a > b is b < a: the operands are exchanged by whoever asks.
 BinaryRow FindBinary(BinaryFunction function, DType dtype) {
   switch (function) {
@@ -182,9 +229,14 @@ HWY_AFTER_NAMESPACE();
 namespace tenon {
 
 HWY_EXPORT(FindBinary);
+HWY_EXPORT(FindStreamed);
 
 BinaryRow simple_binary_row(BinaryFunction function, DType dtype) {
   return HWY_DYNAMIC_DISPATCH(FindBinary)(function, dtype);
+}
+
+BinaryRow streamed_binary_row(BinaryFunction function) {
+  return HWY_DYNAMIC_DISPATCH(FindStreamed)(function);
 }
 
 }  // namespace tenon

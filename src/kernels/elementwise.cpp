@@ -1,10 +1,12 @@
 #include "kernels/elementwise.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 #include "kernels/cast.h"
 #include "kernels/elementwise_tables.h"
+#include "kernels/streaming.h"
 
 namespace tenon {
 
@@ -25,6 +27,12 @@ BinaryRow row_of(BinaryFunction function, DType dtype) {
 UnaryRow row_of(UnaryFunction function, DType dtype) {
   if (const UnaryRow row = simple_unary_row(function, dtype)) return row;
   return is_complex(dtype) ? complex_unary_row(function, dtype) : math_unary_row(function, dtype);
+}
+
+bool are_aligned(std::initializer_list<const void*> floats) {
+  return std::all_of(floats.begin(), floats.end(), [](const void* data) {
+    return reinterpret_cast<std::uintptr_t>(data) % alignof(float) == 0;
+  });
 }
 
 constexpr std::int64_t kPiece = 512;
@@ -138,9 +146,13 @@ void apply(BinaryFunction function, DType dtype, std::span<const std::int64_t> s
 
 void apply_packed(BinaryFunction function, DType dtype, std::int64_t n, void* out, PackedOperand a,
                   PackedOperand b) {
-  const BinaryRow row = row_of(function, dtype);
+  BinaryRow row = row_of(function, dtype);
   if (is_reversed(function)) std::swap(a, b);
   const std::int64_t in = itemsize(dtype), result = itemsize(result_of(function, dtype));
+  if (dtype == float32 && n * result >= kStreamedBytes && !a.repeats && !b.repeats &&
+      are_aligned({out, a.data, b.data})) {
+    if (const BinaryRow streamed = streamed_binary_row(function)) row = streamed;
+  }
   const std::int64_t a_stride = a.repeats ? 0 : in, b_stride = b.repeats ? 0 : in;
   parallel_for(0, n, Loop<3>::kGrain, [&](std::int64_t first, std::int64_t last) {
     row({static_cast<std::byte*>(out) + first * result,

@@ -17,6 +17,7 @@ import torch
 
 from arithmetic import arithmetic
 from draws import draws
+from reductions import reductions
 from writer import Writer, attempt, canonical, ints, name, raw, result_line, storage_hex, tensor_line
 
 warnings.simplefilter("ignore")
@@ -535,6 +536,7 @@ def main():
     promotion(seeded(8), args.outdir)
     draws(seeded(9), args.outdir, 400 * args.scale)
     arithmetic(seeded(10), args.outdir, 400 * args.scale)
+    reductions(seeded(11), args.outdir, 250 * args.scale)
 
 
 if __name__ == "__main__":

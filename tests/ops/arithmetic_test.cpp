@@ -202,5 +202,23 @@ TEST(Arithmetic, TheExponentialIsWithinOneUnit) {
   EXPECT_TRUE(std::isnan(exp(tensor({std::nan("")}))[0].item<float>()));
 }
 
+TEST(Arithmetic, ResultsLargerThanTheCachesAreTheSame) {
+  constexpr std::int64_t kCount = (std::int64_t{33} << 20) / 4 + 5;
+  const Tensor x = rand({kCount + 3}), y = rand({kCount + 3});
+  for (const std::int64_t shift : {0, 1, 3}) {
+    const Tensor a = x.narrow(0, shift, kCount), b = y.narrow(0, 3 - shift, kCount);
+    const Tensor out = full({kCount + 3}, 7.0), inside = out.narrow(0, shift, kCount);
+    add_out(inside, a, b);
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < kCount; ++i)
+      wrong += inside.data<float>()[i] == a.data<float>()[i] + b.data<float>()[i] ? 0 : 1;
+    EXPECT_EQ(wrong, 0) << shift;
+    EXPECT_EQ(out[kCount + shift < kCount + 3 ? kCount + shift : 0].item<float>(), 7.0f);
+    inside.mul_(b);
+    EXPECT_EQ(inside[kCount - 1].item<float>(),
+              (a[kCount - 1] + b[kCount - 1]).item<float>() * b[kCount - 1].item<float>());
+  }
+}
+
 }  // namespace
 }  // namespace tenon

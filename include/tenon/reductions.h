@@ -1,0 +1,166 @@
+// Many elements into one: sums, means, extremes, and where they are.
+//
+//   Tensor total = sum(x);                             // over everything
+//   Tensor rows = mean(x, {1, 2}, {.keepdim = true});  // over two, which stay with size 1
+//   auto [values, indices] = max(x, 0);
+//
+// No dimensions named means all of them. Floating sums are carried in double; the result is the
+// same on any number of threads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <tuple>
+
+#include "tenon/api.h"
+#include "tenon/op_info.h"
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+namespace op {
+
+struct TENON_API sum {
+  using Signature = Tensor(const Tensor& self, const Dims& dim, bool keepdim,
+                           std::optional<DType> dtype);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API mean {
+  using Signature = Tensor(const Tensor& self, const Dims& dim, bool keepdim,
+                           std::optional<DType> dtype);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API prod {
+  using Signature = Tensor(const Tensor& self, const Dims& dim, bool keepdim,
+                           std::optional<DType> dtype);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API amax {
+  using Signature = Tensor(const Tensor& self, const Dims& dim, bool keepdim);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API amin {
+  using Signature = Tensor(const Tensor& self, const Dims& dim, bool keepdim);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API any {
+  using Signature = Tensor(const Tensor& self, const Dims& dim, bool keepdim);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API all {
+  using Signature = Tensor(const Tensor& self, const Dims& dim, bool keepdim);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API count_nonzero {
+  using Signature = Tensor(const Tensor& self, const Dims& dim);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API argmax {
+  using Signature = Tensor(const Tensor& self, std::optional<std::int64_t> dim, bool keepdim);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API argmin {
+  using Signature = Tensor(const Tensor& self, std::optional<std::int64_t> dim, bool keepdim);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API max_dim {
+  using Signature = std::tuple<Tensor, Tensor>(const Tensor& self, std::int64_t dim, bool keepdim);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API min_dim {
+  using Signature = std::tuple<Tensor, Tensor>(const Tensor& self, std::int64_t dim, bool keepdim);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API max {
+  using Signature = Tensor(const Tensor& self);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API min {
+  using Signature = Tensor(const Tensor& self);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API var {
+  using Signature = Tensor(const Tensor& self, const Dims& dim, double correction, bool keepdim);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API std_ {  // std is a namespace
+  using Signature = Tensor(const Tensor& self, const Dims& dim, double correction, bool keepdim);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API norm {
+  using Signature = Tensor(const Tensor& self, double p, const Dims& dim, bool keepdim);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API cumsum {
+  using Signature = Tensor(const Tensor& self, std::int64_t dim, std::optional<DType> dtype);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API cumprod {
+  using Signature = Tensor(const Tensor& self, std::int64_t dim, std::optional<DType> dtype);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+
+}  // namespace op
+
+struct CloseOptions {
+  double rtol = 1e-5;
+  double atol = 1e-8;
+  bool equal_nan = false;
+};
+
+// Sums and products of whole numbers and bools are int64.
+TENON_API Tensor sum(const Tensor& self, const Dims& dim = {}, ReduceOptions options = {});
+TENON_API Tensor mean(const Tensor& self, const Dims& dim = {}, ReduceOptions options = {});
+TENON_API Tensor prod(const Tensor& self, const Dims& dim = {}, ReduceOptions options = {});
+// NaN is the largest and the smallest. IndexError if there is nothing to choose from.
+TENON_API Tensor amax(const Tensor& self, const Dims& dim = {}, KeepdimOptions options = {});
+TENON_API Tensor amin(const Tensor& self, const Dims& dim = {}, KeepdimOptions options = {});
+TENON_API Tensor max(const Tensor& self);
+TENON_API Tensor min(const Tensor& self);
+// The extremes along a dimension, and where they are: the first of several.
+TENON_API std::tuple<Tensor, Tensor> max(const Tensor& self, std::int64_t dim,
+                                         KeepdimOptions options = {});
+TENON_API std::tuple<Tensor, Tensor> min(const Tensor& self, std::int64_t dim,
+                                         KeepdimOptions options = {});
+// Where they are, in the flattened tensor if no dimension is named.
+TENON_API Tensor argmax(const Tensor& self, std::optional<std::int64_t> dim = {},
+                        KeepdimOptions options = {});
+TENON_API Tensor argmin(const Tensor& self, std::optional<std::int64_t> dim = {},
+                        KeepdimOptions options = {});
+// Bools, of uint8 tensors uint8.
+TENON_API Tensor any(const Tensor& self, const Dims& dim = {}, KeepdimOptions options = {});
+TENON_API Tensor all(const Tensor& self, const Dims& dim = {}, KeepdimOptions options = {});
+TENON_API Tensor count_nonzero(const Tensor& self, const Dims& dim = {});
+TENON_API Tensor var(const Tensor& self, const Dims& dim = {}, VarOptions options = {});
+TENON_API Tensor std(const Tensor& self, const Dims& dim = {}, VarOptions options = {});
+// The p-th root of the sum of p-th powers of sizes; p may be infinite, or 0 to count.
+TENON_API Tensor norm(const Tensor& self, double p = 2, const Dims& dim = {},
+                      KeepdimOptions options = {});
+// Of all elements up to each.
+TENON_API Tensor cumsum(const Tensor& self, std::int64_t dim, DTypeOption options = {});
+TENON_API Tensor cumprod(const Tensor& self, std::int64_t dim, DTypeOption options = {});
+
+// |a - b| <= atol + rtol * |b|, element by element, and for all of them.
+TENON_API Tensor isclose(const Tensor& self, const Tensor& other, CloseOptions options = {});
+TENON_API bool allclose(const Tensor& self, const Tensor& other, CloseOptions options = {});
+
+}  // namespace tenon
