@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "kernels/cast.h"
@@ -25,8 +26,11 @@ struct Plan {
 };
 
 void arrange(std::vector<Dim>& dims) {
-  std::stable_sort(dims.begin(), dims.end(),
-                   [](const Dim& a, const Dim& b) { return a.in < b.in; });
+  // Few, and usually in order: inserted one by one, behind their equals.
+  for (std::size_t d = 1; d < dims.size(); ++d) {
+    for (std::size_t at = d; at > 0 && dims[at].in < dims[at - 1].in; --at)
+      std::swap(dims[at], dims[at - 1]);
+  }
   std::size_t last = 0;
   for (std::size_t d = 1; d < dims.size(); ++d) {
     Dim& inner = dims[last];
@@ -169,9 +173,10 @@ class Reduction {
 
   void reduce_item(std::int64_t group, std::int64_t stretch, Acc* acc) const {
     const std::int64_t begin = stretch * stretch_, end = std::min(begin + stretch_, plan_.elements);
+    for (std::int64_t j = 0; j < width_; ++j) acc[j] = reducer_.start();
+    if (begin >= end) return;  // of nothing, which may lie nowhere
     const std::byte* data = in_ + offset(plan_.kept, first_output(group), &Dim::in);
     const std::int64_t outputs = outputs_in(group), step = plan_.kept[0].in;
-    for (std::int64_t j = 0; j < width_; ++j) acc[j] = reducer_.start();
     for_each_row(
         plan_.gone, data, begin, end,
         [&](const std::byte* row, std::int64_t first, std::int64_t n) {
