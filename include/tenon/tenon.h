@@ -19,6 +19,7 @@
 #include "tenon/random.h"
 #include "tenon/reductions.h"
 #include "tenon/scalar.h"
+#include "tenon/selection.h"
 #include "tenon/shape.h"
 #include "tenon/storage.h"
 #include "tenon/tensor.h"

@@ -270,6 +270,9 @@ class TENON_API Tensor : public TensorArithmetic, public TensorReductions {
   const Tensor& fill_(const Scalar& value) const;
   const Tensor& fill_(const Tensor& value) const;  // of no dimensions
   const Tensor& zero_() const;
+  // Writes the value where the mask, of bools, holds (tenon/selection.h).
+  const Tensor& masked_fill_(const Tensor& mask, const Tensor& value) const;
+  const Tensor& masked_fill_(const Tensor& mask, const Scalar& value) const;
   const Tensor& index_put_(std::initializer_list<TensorIndex> indices, const Tensor& value) const;
   const Tensor& index_put_(std::initializer_list<TensorIndex> indices, const Scalar& value) const;
 

@@ -107,9 +107,60 @@ DType calculated_in(BinaryFunction function, const Tensor& self, const Tensor& o
   return dtype;
 }
 
-// The order in memory.
+// Numbers and tensors without dimensions on the CPU take part on any device.
+Device common_device(std::string_view name, const Tensor& self, const Tensor& other) {
+  if (self.device() == other.device()) return self.device();
+  if (other.is_cpu() && other.dim() == 0) return self.device();
+  if (self.is_cpu() && self.dim() == 0) return other.device();
+  const Tensor both[] = {self, other};
+  return same_device(name, both);
+}
 
-// Strides of an operand over the shape it is broadcast to: 0 where it repeats.
+// An operand as the kernel is given it: of the common dtype, or of its own where that makes no
+// difference.
+//
+// Note [Numbers among 16-bit floats]
+// PyTorch calculates with 16-bit floats in float, and multiplies and divides by a single number as
+// a float, not rounded to 16 bits first.
+TypedOperand operand_of(const Tensor& tensor, DType dtype, bool as_float, Tensor& converted) {
+  DType wanted = dtype;
+  if (as_float && tensor.numel() == 1 && compute_dtype(dtype) != dtype)
+    wanted = compute_dtype(dtype);
+  converted = tensor.to(wanted);
+  return {operand(converted), wanted};
+}
+
+// A copy where reading and writing would get in each other's way.
+Tensor apart(const Tensor& out, const Tensor& argument) {
+  return shares_memory_partly(out, argument) ? argument.clone() : argument;
+}
+
+template <class F>
+void without_zero_division(BinaryFunction function, F&& f) {
+  try {
+    f();
+  } catch (const ZeroDivision&) {
+    throw ValueError(concat("ZeroDivisionError: ", name_of(function),
+                            " of whole numbers by zero has no result"));
+  }
+}
+
+void check_result(std::string_view name, const Tensor& out, const Shape& shape, DType result) {
+  if (out.shape() != shape) {
+    throw ShapeError(concat("output with shape ", bracketed(out.shape()),
+                            " doesn't match the broadcast shape ", bracketed(shape)));
+  }
+  if (!can_cast(result, out.dtype())) {
+    throw DTypeError(concat("result type ", info(result).scalar_name,
+                            " can't be cast to the desired output type ",
+                            info(out.dtype()).scalar_name, ": ", name, " would lose what ",
+                            repr(out.dtype()), " cannot hold"));
+  }
+  check_written_once(out.layout());
+}
+
+}  // namespace
+
 Dims broadcast_strides(const Layout& layout, const Shape& shape) {
   Dims strides = Dims::filled(shape.size(), 0);
   const std::size_t missing = shape.size() - layout.shape.size();
@@ -183,60 +234,6 @@ Layout result_layout(const Shape& shape, DType dtype, Device device,
   }
   return layout;
 }
-
-// Numbers and tensors without dimensions on the CPU take part on any device.
-Device common_device(std::string_view name, const Tensor& self, const Tensor& other) {
-  if (self.device() == other.device()) return self.device();
-  if (other.is_cpu() && other.dim() == 0) return self.device();
-  if (self.is_cpu() && self.dim() == 0) return other.device();
-  const Tensor both[] = {self, other};
-  return same_device(name, both);
-}
-
-// An operand as the kernel is given it: of the common dtype, or of its own where that makes no
-// difference.
-//
-// Note [Numbers among 16-bit floats]
-// PyTorch calculates with 16-bit floats in float, and multiplies and divides by a single number as
-// a float, not rounded to 16 bits first.
-TypedOperand operand_of(const Tensor& tensor, DType dtype, bool as_float, Tensor& converted) {
-  DType wanted = dtype;
-  if (as_float && tensor.numel() == 1 && compute_dtype(dtype) != dtype)
-    wanted = compute_dtype(dtype);
-  converted = tensor.to(wanted);
-  return {operand(converted), wanted};
-}
-
-// A copy where reading and writing would get in each other's way.
-Tensor apart(const Tensor& out, const Tensor& argument) {
-  return shares_memory_partly(out, argument) ? argument.clone() : argument;
-}
-
-template <class F>
-void without_zero_division(BinaryFunction function, F&& f) {
-  try {
-    f();
-  } catch (const ZeroDivision&) {
-    throw ValueError(concat("ZeroDivisionError: ", name_of(function),
-                            " of whole numbers by zero has no result"));
-  }
-}
-
-void check_result(std::string_view name, const Tensor& out, const Shape& shape, DType result) {
-  if (out.shape() != shape) {
-    throw ShapeError(concat("output with shape ", bracketed(out.shape()),
-                            " doesn't match the broadcast shape ", bracketed(shape)));
-  }
-  if (!can_cast(result, out.dtype())) {
-    throw DTypeError(concat("result type ", info(result).scalar_name,
-                            " can't be cast to the desired output type ",
-                            info(out.dtype()).scalar_name, ": ", name, " would lose what ",
-                            repr(out.dtype()), " cannot hold"));
-  }
-  check_written_once(out.layout());
-}
-
-}  // namespace
 
 DType result_type(const Tensor& a, const Tensor& b) {
   if (a.dtype() == b.dtype() && a.dim() > 0 && b.dim() > 0) return a.dtype();

@@ -1,0 +1,75 @@
+// Choosing between elements: by a mask, and by bounds.
+//
+//   Tensor y = where(x > 0, x, x * 0.01);
+//   x.masked_fill_(mask, -1e9);
+//   Tensor z = clamp(x, {.min = 0, .max = 6});
+#pragma once
+
+#include <optional>
+
+#include "tenon/api.h"
+#include "tenon/arithmetic.h"
+#include "tenon/op_info.h"
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+namespace op {
+
+struct TENON_API where {
+  using Signature = Tensor(const Tensor& condition, const Tensor& self, const Tensor& other);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API masked_fill_ {
+  using Signature = const Tensor&(const Tensor& self, const Tensor& mask, const Tensor& value);
+  static constexpr OpKind kind = OpKind::inplace;
+  static OpInfo info;
+};
+struct TENON_API masked_fill {
+  using Signature = Tensor(const Tensor& self, const Tensor& mask, const Tensor& value);
+  static constexpr OpKind kind = OpKind::composite;
+  static OpInfo info;
+};
+struct TENON_API clamp {
+  using Signature = Tensor(const Tensor& self, const std::optional<Tensor>& min,
+                           const std::optional<Tensor>& max);
+  static constexpr OpKind kind = OpKind::composite;
+  static OpInfo info;
+};
+
+}  // namespace op
+
+// self where the condition holds, other where not. All three broadcast; the condition is of bools.
+TENON_API Tensor where(const Tensor& condition, const Tensor& self, const Tensor& other);
+inline Tensor where(const Tensor& condition, const Tensor& self, const Scalar& other) {
+  return where(condition, self, wrapped_number(other));
+}
+inline Tensor where(const Tensor& condition, const Scalar& self, const Tensor& other) {
+  return where(condition, wrapped_number(self), other);
+}
+inline Tensor where(const Tensor& condition, const Scalar& self, const Scalar& other) {
+  return where(condition, wrapped_number(self), wrapped_number(other));
+}
+
+// A copy with the value where the mask holds. The mask broadcasts to self, whose dtype must hold
+// the value, which is one element.
+TENON_API Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value);
+inline Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) {
+  return masked_fill(self, mask, wrapped_number(value));
+}
+
+struct ClampOptions {
+  std::optional<Scalar> min = {};
+  std::optional<Scalar> max = {};
+};
+struct ClampTensorOptions {
+  Tensor min = {};  // undefined: no bound
+  Tensor max = {};
+};
+// Every element between the bounds, of which there is at least one; where min is above max, it is
+// max. NaN stays.
+TENON_API Tensor clamp(const Tensor& self, const ClampOptions& options);
+TENON_API Tensor clamp(const Tensor& self, const ClampTensorOptions& options);
+
+}  // namespace tenon
