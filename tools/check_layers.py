@@ -22,7 +22,7 @@ BELOW = {
 
 # The layer that implements each public header. Every header must be named here.
 HEADER_LAYER = {
-    "base": "api default_dtype device dtype error float8 half ref scalar shape threads version warning",
+    "base": "api default_dtype device dtype error float8 function_names half ref scalar shape threads version warning",
     "core": "detail/tensor_arithmetic detail/tensor_reductions autograd body device_backend generator layout printing storage tensor value",
     "dispatch": "custom_op op_call op_info wrapper detail/dispatcher detail/op_arguments",
     "ops": "arithmetic arithmetic_ops factories indexing ops random reductions selection",

@@ -7,6 +7,7 @@
 
 #include "base/convert.h"
 #include "base/text.h"
+#include "kernels/element.h"
 #include "tenon/error.h"
 
 namespace tenon {
@@ -37,27 +38,14 @@ struct WideOf<T> {
   using Type = std::complex<float>;
 };
 
-// Elements may lie at any byte: a slice of a file need not be aligned to its dtype.
-template <class T>
-T load(const std::byte* from) noexcept {
-  if constexpr (std::same_as<T, bool>) {
-    return static_cast<std::uint8_t>(*from) !=
-           0;  // a byte other than 0 and 1 is no bool for the compiler
-  } else {
-    T value;
-    std::memcpy(&value, from, sizeof value);
-    return value;
-  }
-}
-
 template <class T, class W>
 void read(void* wide, const std::byte* src, std::int64_t stride, std::int64_t n) {
   auto* out = static_cast<W*>(wide);
   if (stride == sizeof(T)) {
     for (std::int64_t i = 0; i < n; ++i)
-      out[i] = convert<W>(load<T>(src + i * static_cast<std::int64_t>(sizeof(T))));
+      out[i] = convert<W>(load_element<T>(src + i * static_cast<std::int64_t>(sizeof(T))));
   } else {
-    for (std::int64_t i = 0; i < n; ++i) out[i] = convert<W>(load<T>(src + i * stride));
+    for (std::int64_t i = 0; i < n; ++i) out[i] = convert<W>(load_element<T>(src + i * stride));
   }
 }
 

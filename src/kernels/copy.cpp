@@ -4,27 +4,12 @@
 #include <cstring>
 
 #include "kernels/cast.h"
+#include "kernels/element.h"
 #include "kernels/streaming.h"
 
 namespace tenon {
 
 namespace {
-
-// Sixteen bytes, for complex128.
-struct Wide {
-  std::uint64_t parts[2];
-};
-
-template <class F>
-void with_element_of(std::int64_t itemsize, F&& f) {
-  switch (itemsize) {
-    case 1: return f.template operator()<std::uint8_t>();
-    case 2: return f.template operator()<std::uint16_t>();
-    case 4: return f.template operator()<std::uint32_t>();
-    case 8: return f.template operator()<std::uint64_t>();
-    default: return f.template operator()<Wide>();
-  }
-}
 
 template <class E>
 void copy_row(std::byte* dst, std::int64_t dst_stride, const std::byte* src,

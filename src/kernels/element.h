@@ -7,6 +7,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/convert.h"
+
 namespace tenon {
 
 // Elements may lie at any byte.
@@ -25,6 +27,31 @@ template <class T>
 inline void store_element(std::byte* to, T value) noexcept {
   std::memcpy(to, &value, sizeof value);
 }
+
+// Sixteen bytes, for complex128.
+struct WideElement {
+  std::uint64_t parts[2];
+};
+
+// Calls f with an unsigned type of that many bytes, for what only moves elements.
+template <class F>
+void with_element_of(std::int64_t itemsize, F&& f) {
+  switch (itemsize) {
+    case 1: return f.template operator()<std::uint8_t>();
+    case 2: return f.template operator()<std::uint16_t>();
+    case 4: return f.template operator()<std::uint32_t>();
+    case 8: return f.template operator()<std::uint64_t>();
+    default: return f.template operator()<WideElement>();
+  }
+}
+
+// Kinds of elements that functions take.
+template <class T>
+inline constexpr bool kWhole = std::integral<T> && !std::same_as<T, bool>;
+template <class T>
+inline constexpr bool kReal = kWhole<T> || std::floating_point<T>;
+template <class T>
+inline constexpr bool kNumber = kReal<T> || is_std_complex<T>;
 
 // Whole numbers are added and multiplied as if they had no sign, which wraps.
 template <class T>

@@ -6,32 +6,14 @@
 #define TENON_KERNELS_EXP_INL_H_
 #endif
 
-#include <cmath>
-
 #include "hwy/highway.h"
+#include "kernels/fused-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenon {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-// a * b + c with one rounding, also where the machine cannot.
-template <class D, class V>
-HWY_INLINE V Fused(D d, V a, V b, V c) {
-#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
-  HWY_ALIGN float x[HWY_MAX_BYTES / sizeof(float)], y[HWY_MAX_BYTES / sizeof(float)],
-      z[HWY_MAX_BYTES / sizeof(float)];
-  hn::Store(a, d, x);
-  hn::Store(b, d, y);
-  hn::Store(c, d, z);
-  for (std::size_t i = 0; i < hn::Lanes(d); ++i) x[i] = std::fma(x[i], y[i], z[i]);
-  return hn::Load(d, x);
-#else
-  static_cast<void>(d);
-  return hn::MulAdd(a, b, c);
-#endif
-}
 
 // x = k ln 2 + r, e^x = 2^k e^r with |r| at most ln(2) / 2, where eight terms of the series are
 // exact enough. 2^k is applied in two steps, so that neither leaves the range of a float when the

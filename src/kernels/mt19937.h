@@ -20,15 +20,18 @@ class TENON_API Mt19937 {
     if (state_.left == 1) [[unlikely]]
       regenerate();
     --state_.left;
-    std::uint32_t y = state_.words[static_cast<std::size_t>(state_.next++)];
-    y ^= y >> 11;
-    y ^= (y << 7) & 0x9d2c5680u;
-    y ^= (y << 15) & 0xefc60000u;
-    return y ^ (y >> 18);
+    return tempered(state_.words[static_cast<std::size_t>(state_.next++)]);
   }
   std::uint64_t next64() noexcept {
     const std::uint64_t high = next32();
     return high << 32 | next32();
+  }
+  // The output that a word becomes.
+  static constexpr std::uint32_t tempered(std::uint32_t y) noexcept {
+    y ^= y >> 11;
+    y ^= (y << 7) & 0x9d2c5680u;
+    y ^= (y << 15) & 0xefc60000u;
+    return y ^ (y >> 18);
   }
   // The next n outputs.
   void fill(std::uint32_t* out, std::int64_t n) noexcept;

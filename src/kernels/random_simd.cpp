@@ -2,10 +2,13 @@
 
 #include <cmath>
 
+#include "kernels/mt19937.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/random_simd.cpp"
 #include "hwy/foreach_target.h"  // goes before highway.h
 #include "hwy/highway.h"
+#include "kernels/fused-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenon {
@@ -43,12 +46,7 @@ void Twist(std::uint32_t* HWY_RESTRICT words) {
 void Temper(const std::uint32_t* HWY_RESTRICT words, std::uint32_t* HWY_RESTRICT out,
             std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) {
-    std::uint32_t y = words[i];
-    y ^= y >> 11;
-    y ^= (y << 7) & 0x9d2c5680u;
-    y ^= (y << 15) & 0xefc60000u;
-    y ^= y >> 18;
-    out[i] = y;
+    out[i] = Mt19937::tempered(words[i]);
   }
 }
 
@@ -88,21 +86,7 @@ using DI = hn::RebindToSigned<DF>;
 using VF = hn::Vec<DF>;
 using VI = hn::Vec<DI>;
 
-// a * b + c with one rounding, also where the machine cannot.
-HWY_INLINE VF Fused(VF a, VF b, VF c) {
-#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
-  const DF d;
-  HWY_ALIGN float x[8], y[8], z[8];
-  hn::Store(a, d, x);
-  hn::Store(b, d, y);
-  hn::Store(c, d, z);
-  for (std::size_t i = 0; i < hn::Lanes(d); ++i) x[i] = std::fma(x[i], y[i], z[i]);
-  return hn::Load(d, x);
-#else
-  return hn::MulAdd(a, b, c);
-#endif
-}
-
+HWY_INLINE VF Fused(VF a, VF b, VF c) { return Fused(DF(), a, b, c); }
 HWY_INLINE VF Constant(float value) { return hn::Set(DF(), value); }
 
 // The natural logarithm for x in (0, 1].

@@ -200,17 +200,17 @@ class Reduction {
 };
 
 template <class T>
-inline constexpr bool kNumber =
+inline constexpr bool kReducible =
     std::integral<T> || std::floating_point<T> || std::same_as<T, Half> ||
     std::same_as<T, BFloat16> || is_complex_type<T>;
 template <class T>
-inline constexpr bool kOrdered = kNumber<T> && !is_complex_type<T>;
+inline constexpr bool kOrdered = kReducible<T> && !is_complex_type<T>;
 
 // Calls f with a reducer type for elements of T, or says that there is none.
 template <class T, class F>
 bool with_reducer(ReduceFunction function, F&& f) {
   using namespace reducers;
-  if constexpr (kNumber<T>) {
+  if constexpr (kReducible<T>) {
     switch (function) {
       case ReduceFunction::sum: f.template operator()<Sum<T>>(); return true;
       case ReduceFunction::prod: f.template operator()<Prod<T>>(); return true;

@@ -2,27 +2,18 @@
 
 #include <cstring>
 
+#include "kernels/element.h"
+
 namespace tenon {
 
 namespace {
-
-struct Wide {
-  std::uint64_t parts[2];
-};
-
-template <class E>
-E load(const std::byte* from) {
-  E element;
-  std::memcpy(&element, from, sizeof element);
-  return element;
-}
 
 template <class E>
 void select_row(const Loop<4>::Pointers& at, const Loop<4>::Strides& strides, std::int64_t n) {
   constexpr auto kSize = static_cast<std::int64_t>(sizeof(E));
   const auto one = [&](std::int64_t out, std::int64_t condition, std::int64_t a, std::int64_t b) {
     // Both are read, so that the choice is no branch.
-    const E yes = load<E>(at[2] + a), no = load<E>(at[3] + b);
+    const E yes = load_element<E>(at[2] + a), no = load_element<E>(at[3] + b);
     const E chosen = at[1][condition] != std::byte{0} ? yes : no;
     std::memcpy(at[0] + out, &chosen, sizeof chosen);
   };
@@ -39,13 +30,7 @@ void select_row(const Loop<4>::Pointers& at, const Loop<4>::Strides& strides, st
 void select_elements(std::span<const std::int64_t> shape, const Operand& out,
                      const Operand& condition, const Operand& a, const Operand& b) {
   const Loop<4> loop(shape, {out, condition, a, b});
-  switch (out.itemsize) {
-    case 1: return loop.run_parallel(select_row<std::uint8_t>);
-    case 2: return loop.run_parallel(select_row<std::uint16_t>);
-    case 4: return loop.run_parallel(select_row<std::uint32_t>);
-    case 8: return loop.run_parallel(select_row<std::uint64_t>);
-    default: return loop.run_parallel(select_row<Wide>);
-  }
+  with_element_of(out.itemsize, [&]<class E>() { loop.run_parallel(select_row<E>); });
 }
 
 }  // namespace tenon

@@ -7,7 +7,6 @@
 #define TENON_KERNELS_UNARY_ROW_INL_H_
 #endif
 
-#include "base/convert.h"
 #include "hwy/highway.h"
 #include "kernels/element.h"
 #include "kernels/elementwise.h"
@@ -60,14 +59,6 @@ UnaryRow RowFor(DType dtype) {
   }
   return nullptr;
 }
-
-// Kinds of elements that functions take.
-template <class T>
-inline constexpr bool kWhole = std::integral<T> && !std::same_as<T, bool>;
-template <class T>
-inline constexpr bool kReal = kWhole<T> || std::floating_point<T>;
-template <class T>
-inline constexpr bool kNumber = kReal<T> || is_std_complex<T>;
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tenon

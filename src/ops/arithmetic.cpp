@@ -11,8 +11,8 @@
 
 namespace tenon {
 
-// The names of operators, in the order of UnaryName and BinaryName, and PyTorch's names of what is
-// recorded for them: none where there is no gradient.
+// The names of operators, in the order of UnaryFunction and BinaryFunction, and PyTorch's names of
+// what is recorded for them: none where there is no gradient.
 #define TENON_UNARY_FUNCTIONS(X)       \
   X(neg, "NegBackward0")               \
   X(abs, "AbsBackward0")               \
@@ -101,8 +101,8 @@ namespace op {
 #define TENON_ROW(name, node)                                       \
   {OpInfo{#name, OpKind::pure}, OpInfo{#name "_", OpKind::inplace}, \
    OpInfo{#name "_out", OpKind::inplace}},
-constinit OpInfo unary_infos[kUnaryNames][3] = {TENON_UNARY_FUNCTIONS(TENON_ROW)};
-constinit OpInfo binary_infos[kBinaryNames][3] = {TENON_BINARY_FUNCTIONS(TENON_ROW)};
+constinit OpInfo unary_infos[kUnaryFunctions][3] = {TENON_UNARY_FUNCTIONS(TENON_ROW)};
+constinit OpInfo binary_infos[kBinaryFunctions][3] = {TENON_BINARY_FUNCTIONS(TENON_ROW)};
 #undef TENON_ROW
 
 }  // namespace op
@@ -116,74 +116,69 @@ constexpr std::string_view kBinaryNodes[] = {TENON_BINARY_FUNCTIONS(TENON_ROW)};
 static_assert(std::size(kUnaryNodes) == kUnaryFunctions);
 static_assert(std::size(kBinaryNodes) == kBinaryFunctions);
 
-// The kernels' functions are these, by the same numbers.
-constexpr UnaryFunction function_of(op::UnaryName name) { return static_cast<UnaryFunction>(name); }
-constexpr BinaryFunction function_of(op::BinaryName name) {
-  return static_cast<BinaryFunction>(name);
+// The tables are looked up by number.
+template <class Function, std::size_t N>
+constexpr bool in_order(const Function (&functions)[N]) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (static_cast<std::size_t>(functions[i]) != i) return false;
+  }
+  return true;
 }
-#define TENON_ROW(name, node) \
-  static_assert(function_of(op::UnaryName::name) == UnaryFunction::name);
-TENON_UNARY_FUNCTIONS(TENON_ROW)
+#define TENON_ROW(name, node) UnaryFunction::name,
+static_assert(in_order({TENON_UNARY_FUNCTIONS(TENON_ROW)}));
 #undef TENON_ROW
-#define TENON_ROW(name, node) \
-  static_assert(function_of(op::BinaryName::name) == BinaryFunction::name);
-TENON_BINARY_FUNCTIONS(TENON_ROW)
+#define TENON_ROW(name, node) BinaryFunction::name,
+static_assert(in_order({TENON_BINARY_FUNCTIONS(TENON_ROW)}));
 #undef TENON_ROW
 
 }  // namespace
 
-template <op::UnaryName N>
+template <UnaryFunction N>
 struct Rule<op::Unary<N>> {
   static constexpr std::string_view gradient = kUnaryNodes[static_cast<std::size_t>(N)];
-  static Layout infer(const Tensor& self) { return infer_unary(function_of(N), self); }
-  static void cpu(Tensor& out, const Tensor& self) { run_unary(function_of(N), out, self); }
+  static Layout infer(const Tensor& self) { return infer_unary(N, self); }
+  static void cpu(Tensor& out, const Tensor& self) { run_unary(N, out, self); }
 };
-template <op::UnaryName N>
+template <UnaryFunction N>
 struct Rule<op::UnaryInPlace<N>> {
   static constexpr std::string_view gradient = kUnaryNodes[static_cast<std::size_t>(N)];
   static void check(const Tensor& self) {
-    if (N == op::UnaryName::abs && self.is_complex())
+    if (N == UnaryFunction::abs && self.is_complex())
       throw NotImplementedError("In-place abs is not supported for complex tensors.");
-    check_unary(function_of(N), self, self);
+    check_unary(N, self, self);
   }
-  static void cpu(const Tensor& self) { run_unary(function_of(N), self, self); }
+  static void cpu(const Tensor& self) { run_unary(N, self, self); }
 };
-template <op::UnaryName N>
+template <UnaryFunction N>
 struct Rule<op::UnaryOut<N>> {
   static constexpr std::string_view gradient = no_gradient;
-  static void check(const Tensor& out, const Tensor& self) {
-    check_unary(function_of(N), out, self);
-  }
-  static void cpu(const Tensor& out, const Tensor& self) { run_unary(function_of(N), out, self); }
+  static void check(const Tensor& out, const Tensor& self) { check_unary(N, out, self); }
+  static void cpu(const Tensor& out, const Tensor& self) { run_unary(N, out, self); }
 };
-template <op::BinaryName N>
+template <BinaryFunction N>
 struct Rule<op::Binary<N>> {
   static constexpr std::string_view gradient = kBinaryNodes[static_cast<std::size_t>(N)];
   static Layout infer(const Tensor& self, const Tensor& other) {
-    return infer_binary(function_of(N), self, other);
+    return infer_binary(N, self, other);
   }
   static void cpu(Tensor& out, const Tensor& self, const Tensor& other) {
-    run_binary(function_of(N), out, self, other);
+    run_binary(N, out, self, other);
   }
 };
-template <op::BinaryName N>
+template <BinaryFunction N>
 struct Rule<op::BinaryInPlace<N>> {
   static constexpr std::string_view gradient = kBinaryNodes[static_cast<std::size_t>(N)];
-  static void check(const Tensor& self, const Tensor& other) {
-    check_binary(function_of(N), self, self, other);
-  }
-  static void cpu(const Tensor& self, const Tensor& other) {
-    run_binary(function_of(N), self, self, other);
-  }
+  static void check(const Tensor& self, const Tensor& other) { check_binary(N, self, self, other); }
+  static void cpu(const Tensor& self, const Tensor& other) { run_binary(N, self, self, other); }
 };
-template <op::BinaryName N>
+template <BinaryFunction N>
 struct Rule<op::BinaryOut<N>> {
   static constexpr std::string_view gradient = no_gradient;
   static void check(const Tensor& out, const Tensor& self, const Tensor& other) {
-    check_binary(function_of(N), out, self, other);
+    check_binary(N, out, self, other);
   }
   static void cpu(const Tensor& out, const Tensor& self, const Tensor& other) {
-    run_binary(function_of(N), out, self, other);
+    run_binary(N, out, self, other);
   }
 };
 
@@ -196,11 +191,11 @@ const Tensor& itself(const TensorArithmetic& self) { return static_cast<const Te
 }  // namespace
 
 #define TENON_ROW(name, node)                                                            \
-  Tensor name(const Tensor& self) { return call<op::Unary<op::UnaryName::name>>(self); } \
+  Tensor name(const Tensor& self) { return call<op::Unary<UnaryFunction::name>>(self); } \
   const Tensor& name##_out(const Tensor& out, const Tensor& self) {                      \
     check_no_history(out, self);                                                         \
-    fit_out(out, unary_shape(self));                                                     \
-    return call<op::UnaryOut<op::UnaryName::name>>(out, self);                           \
+    fit_out(out, self.shape());                                                          \
+    return call<op::UnaryOut<UnaryFunction::name>>(out, self);                           \
   }                                                                                      \
   Tensor TensorArithmetic::name() const { return tenon::name(itself(*this)); }
 TENON_UNARY_FUNCTIONS(TENON_ROW)
@@ -208,13 +203,13 @@ TENON_UNARY_FUNCTIONS(TENON_ROW)
 
 #define TENON_ROW(name, node)                                                            \
   Tensor name(const Tensor& self, const Tensor& other) {                                 \
-    return call<op::Binary<op::BinaryName::name>>(self, other);                          \
+    return call<op::Binary<BinaryFunction::name>>(self, other);                          \
   }                                                                                      \
   const Tensor& name##_out(const Tensor& out, const Tensor& self, const Tensor& other) { \
     check_no_history(out, self);                                                         \
     check_no_history(out, other);                                                        \
     fit_out(out, binary_shape(self, other));                                             \
-    return call<op::BinaryOut<op::BinaryName::name>>(out, self, other);                  \
+    return call<op::BinaryOut<BinaryFunction::name>>(out, self, other);                  \
   }                                                                                      \
   Tensor TensorArithmetic::name(const Tensor& other) const {                             \
     return tenon::name(itself(*this), other);                                            \
@@ -227,7 +222,7 @@ TENON_BINARY_FUNCTIONS(TENON_ROW)
 
 #define TENON_IN_PLACE(name)                                           \
   const Tensor& TensorArithmetic::name##_() const {                    \
-    return call<op::UnaryInPlace<op::UnaryName::name>>(itself(*this)); \
+    return call<op::UnaryInPlace<UnaryFunction::name>>(itself(*this)); \
   }
 TENON_IN_PLACE(neg)
 TENON_IN_PLACE(abs)
@@ -274,7 +269,7 @@ TENON_IN_PLACE(logical_not)
 
 #define TENON_IN_PLACE(name)                                                    \
   const Tensor& TensorArithmetic::name##_(const Tensor& other) const {          \
-    return call<op::BinaryInPlace<op::BinaryName::name>>(itself(*this), other); \
+    return call<op::BinaryInPlace<BinaryFunction::name>>(itself(*this), other); \
   }                                                                             \
   const Tensor& TensorArithmetic::name##_(const Scalar& other) const {          \
     return name##_(wrapped_number(other));                                      \

@@ -275,7 +275,6 @@ void check_no_history(const Tensor& out, const Tensor& argument) {
   }
 }
 
-Shape unary_shape(const Tensor& self) { return self.shape(); }
 Shape binary_shape(const Tensor& self, const Tensor& other) {
   if (self.shape() == other.shape()) return self.shape();
   return broadcast_shapes(self.shape(), other.shape());

@@ -32,7 +32,6 @@ Layout result_layout(const Shape& shape, DType dtype, Device device,
 // AutogradError if anything would have to be recorded: the out forms are not.
 void check_no_history(const Tensor& out, const Tensor& argument);
 
-Shape unary_shape(const Tensor& self);
 Shape binary_shape(const Tensor& self, const Tensor& other);
 // An out without elements takes the shape of the result.
 void fit_out(const Tensor& out, const Shape& shape);
