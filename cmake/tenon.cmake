@@ -2,6 +2,10 @@
 include(GNUInstallDirs)
 find_package(Threads REQUIRED)
 find_package(hwy REQUIRED)
+# Its own package file asks for the headers of OpenCL, which nothing here uses.
+find_path(TENON_ONEDNN_INCLUDE dnnl.hpp REQUIRED)
+find_library(TENON_ONEDNN_LIBRARY dnnl REQUIRED)
+mark_as_advanced(TENON_ONEDNN_INCLUDE TENON_ONEDNN_LIBRARY)
 
 # Used by our own targets only, so that a consumer never inherits them.
 add_library(tenon_options INTERFACE)
@@ -45,9 +49,10 @@ function(tenon_layer name)
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endfunction()
 
-# tenon_link_unit(target EXPORT_AS name FROM layers... [LINK units...]): a library that programs link.
+# tenon_link_unit(target EXPORT_AS name FROM layers... [LINK units...] [USE libraries...]): a library that programs link, and
+# the libraries it uses itself.
 function(tenon_link_unit target)
-  cmake_parse_arguments(unit "" "EXPORT_AS" "FROM;LINK" ${ARGN})
+  cmake_parse_arguments(unit "" "EXPORT_AS" "FROM;LINK;USE" ${ARGN})
   add_library(${target})
   add_library(tenon::${unit_EXPORT_AS} ALIAS ${target})
   foreach(layer IN LISTS unit_FROM)
@@ -56,7 +61,7 @@ function(tenon_link_unit target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_link_libraries(${target} PUBLIC Threads::Threads ${unit_LINK} PRIVATE hwy::hwy $<BUILD_INTERFACE:tenon_options>)
+  target_link_libraries(${target} PUBLIC Threads::Threads ${unit_LINK} PRIVATE ${unit_USE} $<BUILD_INTERFACE:tenon_options>)
   set_target_properties(${target} PROPERTIES
     LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
     EXPORT_NAME ${unit_EXPORT_AS})

@@ -413,6 +413,12 @@ inline Tensor div(const Tensor& self, const Scalar& other, DivOptions options) {
   return div(self, wrapped_number(other), options);
 }
 
+// To so many digits after the point, or, if there are less than none, before it.
+struct RoundOptions {
+  std::int64_t decimals = 0;
+};
+TENON_API Tensor round(const Tensor& self, RoundOptions options);
+
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor operator+(const Tensor& a, const Scalar& b) { return add(a, b); }
 inline Tensor operator+(const Scalar& a, const Tensor& b) { return add(a, b); }

@@ -159,6 +159,46 @@ TENON_API Tensor norm(const Tensor& self, double p = 2, const Dims& dim = {},
 TENON_API Tensor cumsum(const Tensor& self, std::int64_t dim, DTypeOption options = {});
 TENON_API Tensor cumprod(const Tensor& self, std::int64_t dim, DTypeOption options = {});
 
+// The same, written into memory that is there.
+TENON_API const Tensor& sum_out(const Tensor& out, const Tensor& self, const Dims& dim = {},
+                                ReduceOptions options = {});
+TENON_API const Tensor& mean_out(const Tensor& out, const Tensor& self, const Dims& dim = {},
+                                 ReduceOptions options = {});
+TENON_API const Tensor& prod_out(const Tensor& out, const Tensor& self, const Dims& dim = {},
+                                 ReduceOptions options = {});
+TENON_API const Tensor& amax_out(const Tensor& out, const Tensor& self, const Dims& dim = {},
+                                 KeepdimOptions options = {});
+TENON_API const Tensor& amin_out(const Tensor& out, const Tensor& self, const Dims& dim = {},
+                                 KeepdimOptions options = {});
+TENON_API const Tensor& any_out(const Tensor& out, const Tensor& self, const Dims& dim = {},
+                                KeepdimOptions options = {});
+TENON_API const Tensor& all_out(const Tensor& out, const Tensor& self, const Dims& dim = {},
+                                KeepdimOptions options = {});
+TENON_API const Tensor& max_out(const Tensor& out, const Tensor& self);
+TENON_API std::tuple<Tensor, Tensor> max_out(const Tensor& values, const Tensor& indices,
+                                             const Tensor& self, std::int64_t dim,
+                                             KeepdimOptions options = {});
+TENON_API const Tensor& min_out(const Tensor& out, const Tensor& self);
+TENON_API std::tuple<Tensor, Tensor> min_out(const Tensor& values, const Tensor& indices,
+                                             const Tensor& self, std::int64_t dim,
+                                             KeepdimOptions options = {});
+TENON_API const Tensor& argmax_out(const Tensor& out, const Tensor& self,
+                                   std::optional<std::int64_t> dim = {},
+                                   KeepdimOptions options = {});
+TENON_API const Tensor& argmin_out(const Tensor& out, const Tensor& self,
+                                   std::optional<std::int64_t> dim = {},
+                                   KeepdimOptions options = {});
+TENON_API const Tensor& var_out(const Tensor& out, const Tensor& self, const Dims& dim = {},
+                                VarOptions options = {});
+TENON_API const Tensor& std_out(const Tensor& out, const Tensor& self, const Dims& dim = {},
+                                VarOptions options = {});
+TENON_API const Tensor& norm_out(const Tensor& out, const Tensor& self, double p = 2,
+                                 const Dims& dim = {}, KeepdimOptions options = {});
+TENON_API const Tensor& cumsum_out(const Tensor& out, const Tensor& self, std::int64_t dim,
+                                   DTypeOption options = {});
+TENON_API const Tensor& cumprod_out(const Tensor& out, const Tensor& self, std::int64_t dim,
+                                    DTypeOption options = {});
+
 // |a - b| <= atol + rtol * |b|, element by element, and for all of them.
 TENON_API Tensor isclose(const Tensor& self, const Tensor& other, CloseOptions options = {});
 TENON_API bool allclose(const Tensor& self, const Tensor& other, CloseOptions options = {});

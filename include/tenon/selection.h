@@ -34,13 +34,20 @@ struct TENON_API masked_fill {
 struct TENON_API clamp {
   using Signature = Tensor(const Tensor& self, const std::optional<Tensor>& min,
                            const std::optional<Tensor>& max);
-  static constexpr OpKind kind = OpKind::composite;
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API clamp_ {
+  using Signature = const Tensor&(const Tensor& self, const std::optional<Tensor>& min,
+                                  const std::optional<Tensor>& max);
+  static constexpr OpKind kind = OpKind::inplace;
   static OpInfo info;
 };
 
 }  // namespace op
 
-// self where the condition holds, other where not. All three broadcast; the condition is of bools.
+// self where the condition holds, other where not. All three broadcast; the condition is of bools,
+// or of bytes.
 TENON_API Tensor where(const Tensor& condition, const Tensor& self, const Tensor& other);
 inline Tensor where(const Tensor& condition, const Tensor& self, const Scalar& other) {
   return where(condition, self, wrapped_number(other));
@@ -52,17 +59,17 @@ inline Tensor where(const Tensor& condition, const Scalar& self, const Scalar& o
   return where(condition, wrapped_number(self), wrapped_number(other));
 }
 
-// A copy with the value where the mask holds. The mask broadcasts to self, whose dtype must hold
-// the value, which is one element.
+TENON_API const Tensor& where_out(const Tensor& out, const Tensor& condition, const Tensor& self,
+                                  const Tensor& other);
+
+// A copy with the value, which is one element, where the mask holds; both broadcast. The dtype
+// stays and must hold the value, whose fraction is cut off if it has none. masked_fill_, a method,
+// writes into the tensor itself.
 TENON_API Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value);
 inline Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) {
   return masked_fill(self, mask, wrapped_number(value));
 }
 
-struct ClampOptions {
-  std::optional<Scalar> min = {};
-  std::optional<Scalar> max = {};
-};
 struct ClampTensorOptions {
   Tensor min = {};  // undefined: no bound
   Tensor max = {};
@@ -71,5 +78,11 @@ struct ClampTensorOptions {
 // max. NaN stays.
 TENON_API Tensor clamp(const Tensor& self, const ClampOptions& options);
 TENON_API Tensor clamp(const Tensor& self, const ClampTensorOptions& options);
+TENON_API const Tensor& clamp_(const Tensor& self, const ClampOptions& options);
+TENON_API const Tensor& clamp_(const Tensor& self, const ClampTensorOptions& options);
+TENON_API const Tensor& clamp_out(const Tensor& out, const Tensor& self,
+                                  const ClampOptions& options);
+TENON_API const Tensor& clamp_out(const Tensor& out, const Tensor& self,
+                                  const ClampTensorOptions& options);
 
 }  // namespace tenon

@@ -23,6 +23,7 @@
 
 #include "tenon/api.h"
 #include "tenon/detail/tensor_arithmetic.h"
+#include "tenon/detail/tensor_methods.h"
 #include "tenon/detail/tensor_reductions.h"
 #include "tenon/device.h"
 #include "tenon/dtype.h"
@@ -89,7 +90,7 @@ struct ContiguousOptions {
   MemoryFormat memory_format = MemoryFormat::contiguous;
 };
 
-class TENON_API Tensor : public TensorArithmetic, public TensorReductions {
+class TENON_API Tensor : public TensorArithmetic, public TensorReductions, public TensorMethods {
  public:
   Tensor() noexcept = default;
   Tensor(const Tensor&) noexcept = default;

@@ -41,9 +41,9 @@ bool fits(double value) {
   if constexpr (std::same_as<T, bool>) {
     return true;
   } else if constexpr (std::integral<T>) {
-    const double whole = std::trunc(value);  // so that 255.9 is a uint8
+    // As PyTorch has it: 255.9 is a uint8, and -0.1 is none.
     const double beyond = std::ldexp(1.0, std::numeric_limits<T>::digits);
-    return whole < beyond && whole >= (std::is_signed_v<T> ? -beyond : 0.0);
+    return std::trunc(value) < beyond && value >= (std::is_signed_v<T> ? -beyond : 0.0);
   } else if constexpr (std::same_as<T, float> || std::same_as<T, std::complex<float>>) {
     return !std::isfinite(value) || std::fabs(value) <= std::numeric_limits<float>::max();
   } else if constexpr (std::same_as<T, ComplexHalf>) {

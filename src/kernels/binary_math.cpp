@@ -1,5 +1,6 @@
 // The functions of two elements that take more than a few instructions, or can fail.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -40,10 +41,11 @@ struct ComplexDiv {
   }
 };
 
-// The quotient of whole numbers, cut off. The most negative divided by -1 wraps.
+// The quotient of whole numbers, cut off. The most negative divided by -1 wraps. Zeros have been
+// looked for: what is said of them here only keeps the machine from stopping.
 template <class C>
 C cut_quotient(C a, C b) {
-  if (b == 0) throw ZeroDivision();
+  if (b == 0) return 0;
   if constexpr (std::signed_integral<C>) {
     if (b == C(-1)) return static_cast<C>(Wrapping<C>(0) - Wrapping<C>(a));
   }
@@ -51,7 +53,7 @@ C cut_quotient(C a, C b) {
 }
 template <class C>
 C cut_rest(C a, C b) {
-  if (b == 0) throw ZeroDivision();
+  if (b == 0) return 0;
   if constexpr (std::signed_integral<C>) {
     if (b == C(-1)) return 0;
   }
@@ -192,12 +194,29 @@ struct Copysign : Floating {
     return std::copysign(a, b);
   }
 };
+// The neighbours of a 16-bit float are those of its bits, as a whole number.
+template <class C>
+C next_of(C a, C b) {
+  const float from = convert<float>(a), towards = convert<float>(b);
+  if (from != from) return a;
+  if (towards != towards || from == towards) return b;
+  auto bits = std::bit_cast<std::uint16_t>(a);
+  if (from == 0)
+    bits = towards > 0 ? 0x0001 : 0x8001;
+  else
+    bits = static_cast<std::uint16_t>((from < towards) == (from > 0) ? bits + 1 : bits - 1);
+  return std::bit_cast<C>(bits);
+}
 struct Nextafter {
   template <class T>
-  static constexpr bool takes = std::floating_point<T>;
+  static constexpr bool takes =
+      std::floating_point<T> || std::same_as<T, Half> || std::same_as<T, BFloat16>;
   template <class C>
   static C Of(C a, C b) {
-    return std::nextafter(a, b);
+    if constexpr (std::floating_point<C>)
+      return std::nextafter(a, b);
+    else
+      return next_of(a, b);
   }
 };
 struct Logaddexp {

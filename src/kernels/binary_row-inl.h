@@ -25,6 +25,8 @@ void Row(const BinaryOperands& row, std::int64_t n) {
   using R = ResultOf<F, T>;
   constexpr auto kOut = static_cast<std::int64_t>(sizeof(R));
   constexpr auto kIn = static_cast<std::int64_t>(sizeof(T));
+  // An operand may be what is written, element for element: each is read before it is written,
+  // which is what compilers make of this promise too.
   std::byte* HWY_RESTRICT out = row.out;
   const std::byte *a = row.a, *b = row.b;
   if (row.out_stride == kOut && row.a_stride == kIn && row.b_stride == kIn) {

@@ -4,8 +4,8 @@
 #include <initializer_list>
 #include <utility>
 
-#include "kernels/cast.h"
 #include "kernels/elementwise_tables.h"
+#include "kernels/pieces.h"
 #include "kernels/streaming.h"
 
 namespace tenon {
@@ -35,53 +35,6 @@ bool are_aligned(std::initializer_list<const void*> floats) {
   });
 }
 
-constexpr std::int64_t kPiece = 512;
-constexpr std::size_t kWidest = 16;
-
-// An operand whose elements are calculated with in another dtype than they have: a piece of them at
-// a time is converted into a buffer that stays in the first-level cache.
-class Source {
- public:
-  Source(DType wanted, DType dtype)
-      : converts_(wanted != dtype), size_(itemsize(wanted)), cast_(wanted, dtype) {}
-
-  bool converts() const noexcept { return converts_; }
-  // Points `from` and its stride at elements of the wanted dtype. An element that is repeated is
-  // converted once.
-  void fetch(const std::byte*& from, std::int64_t& stride, std::int64_t n) {
-    if (!converts_) return;
-    cast_({buffer_, size_, from, stride, stride == 0 ? 1 : n});
-    from = buffer_;
-    stride = stride == 0 ? 0 : size_;
-  }
-
- private:
-  bool converts_;
-  std::int64_t size_;
-  Cast cast_;
-  alignas(64) std::byte buffer_[kPiece * kWidest];
-};
-
-// The same for the result: calculated into a buffer, and converted from there.
-class Sink {
- public:
-  Sink(DType calculated, DType dtype)
-      : converts_(calculated != dtype), size_(itemsize(calculated)), cast_(dtype, calculated) {}
-
-  bool converts() const noexcept { return converts_; }
-  std::byte* buffer() noexcept { return buffer_; }
-  std::int64_t stride() const noexcept { return size_; }
-  void put(std::byte* to, std::int64_t stride, std::int64_t n) {
-    cast_({to, stride, buffer_, size_, n});
-  }
-
- private:
-  bool converts_;
-  std::int64_t size_;
-  Cast cast_;
-  alignas(64) std::byte buffer_[kPiece * kWidest];
-};
-
 }  // namespace
 
 DType compute_dtype(DType dtype) {
@@ -89,9 +42,17 @@ DType compute_dtype(DType dtype) {
   return dtype == complex32 ? complex64 : dtype;
 }
 
+namespace {
+
+// The next number of a kind is not that of a finer one.
+DType computed_in(BinaryFunction function, DType dtype) {
+  return function == BinaryFunction::nextafter ? dtype : compute_dtype(dtype);
+}
+
+}  // namespace
+
 bool has_binary(BinaryFunction function, DType dtype) {
-  if (function == BinaryFunction::nextafter && dtype != compute_dtype(dtype)) return false;
-  return row_of(function, compute_dtype(dtype)) != nullptr;
+  return row_of(function, computed_in(function, dtype)) != nullptr;
 }
 bool has_unary(UnaryFunction function, DType dtype) {
   return row_of(function, compute_dtype(dtype)) != nullptr;
@@ -106,7 +67,7 @@ DType result_of(UnaryFunction function, DType dtype) {
 
 void apply(BinaryFunction function, DType dtype, std::span<const std::int64_t> shape,
            const TypedOperand& out, const TypedOperand& a, const TypedOperand& b) {
-  const DType computed = compute_dtype(dtype);
+  const DType computed = computed_in(function, dtype);
   const BinaryRow row = row_of(function, computed);
   const TypedOperand &first = is_reversed(function) ? b : a,
                      &second = is_reversed(function) ? a : b;

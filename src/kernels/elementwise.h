@@ -37,9 +37,6 @@ constexpr bool answers(BinaryFunction function) {
 }
 constexpr bool answers(UnaryFunction function) { return function >= UnaryFunction::logical_not; }
 
-// Thrown where whole numbers are divided by zero, which has no answer.
-class TENON_API ZeroDivision{};
-
 // What elements of the dtype are calculated in.
 TENON_API DType compute_dtype(DType dtype);
 // Whether the function is one of numbers of that dtype.
@@ -55,7 +52,7 @@ struct TypedOperand {
 };
 // out = function(a, b) over the shape, calculated in `dtype`'s compute dtype; operands of another
 // one are converted on the way, out included. Operands may be the same elements as out, and overlap
-// it in no other way.
+// it in no other way. Whole numbers are not to be divided by zero.
 TENON_API void apply(BinaryFunction function, DType dtype, std::span<const std::int64_t> shape,
                      const TypedOperand& out, const TypedOperand& a, const TypedOperand& b);
 TENON_API void apply(UnaryFunction function, DType dtype, std::span<const std::int64_t> shape,

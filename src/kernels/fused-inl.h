@@ -19,7 +19,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // a * b + c with one rounding, also where the machine cannot.
 template <class D, class V>
 HWY_INLINE V Fused(D d, V a, V b, V c) {
-#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
+#if !HWY_NATIVE_FMA
   HWY_ALIGN float x[HWY_MAX_BYTES / sizeof(float)], y[HWY_MAX_BYTES / sizeof(float)],
       z[HWY_MAX_BYTES / sizeof(float)];
   hn::Store(a, d, x);

@@ -235,24 +235,21 @@ void fill_bernoulli(ShapeView shape, const Operand& dst, DType dtype, double p,
   });
 }
 
-bool fill_bernoulli(ShapeView shape, const Operand& dst, DType dtype, const Operand& p,
+void fill_bernoulli(ShapeView shape, const Operand& dst, DType dtype, const Operand& p,
                     DType p_dtype, RandomSource& source) {
-  bool valid = true;
   const Loop<2> loop(shape, {dst, p});
   with_real(dtype, [&]<class T>() {
     with_floating(p_dtype, [&]<class P>() {
       loop.run(0, loop.numel(),
                [&](const Loop<2>::Pointers& at, const Loop<2>::Strides& strides, std::int64_t n) {
-                 for (std::int64_t i = 0; i < n && valid; ++i) {
+                 for (std::int64_t i = 0; i < n; ++i) {
                    P element;
                    std::memcpy(&element, at[1] + i * strides[1], sizeof element);
                    bool drawn;
                    if constexpr (std::same_as<P, double>) {
-                     valid = element >= 0 && element <= 1;
                      drawn = source.uniform_double() < element;
                    } else {
                      const auto chance = static_cast<float>(element);
-                     valid = chance >= 0 && chance <= 1;
                      drawn = source.uniform_float() < chance;
                    }
                    const T value = convert<T>(drawn);
@@ -261,7 +258,6 @@ bool fill_bernoulli(ShapeView shape, const Operand& dst, DType dtype, const Oper
                });
     });
   });
-  return valid;
 }
 
 void fill_random(ShapeView shape, const Operand& dst, DType dtype, std::uint64_t range,

@@ -36,8 +36,8 @@ TENON_API void fill_geometric(ShapeView shape, const Operand& dst, DType dtype, 
                               RandomSource& source);
 TENON_API void fill_bernoulli(ShapeView shape, const Operand& dst, DType dtype, double p,
                               RandomSource& source);
-// A probability for each element. False, with some elements written, if one is not in [0, 1].
-TENON_API bool fill_bernoulli(ShapeView shape, const Operand& dst, DType dtype, const Operand& p,
+// A probability for each element, in [0, 1].
+TENON_API void fill_bernoulli(ShapeView shape, const Operand& dst, DType dtype, const Operand& p,
                               DType p_dtype, RandomSource& source);
 
 // base, ..., base + range - 1. A range of 0 is 2^64.

@@ -1,8 +1,8 @@
 // Many elements into one.
 //
 // Sums are carried in double (whole numbers in 64 bits, which wrap), so that they are close to
-// exact whatever the order. The order depends on the shape alone: the result is the same on any
-// number of threads.
+// exact whatever the order. The order depends on the shape and the strides alone: the result is the
+// same on any number of threads.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ enum class ReduceFunction : std::uint8_t {
   all,
   argmax,  // where the largest is, the first of several; int64
   argmin,
-  var,         // with the correction of ReduceOptions
+  var,         // with the correction of ReduceParameters
   norm,        // the p-th root of the sum of p-th powers
   count_true,  // elements that are not zero; int64
 };

@@ -33,6 +33,13 @@ C one_over(C x) {
   using P = typename C::value_type;
   return C(P(1)) / x;
 }
+// Close to 0 the size of 1 + x has few digits, close to -1 its square.
+std::complex<double> log_of_one_and(std::complex<double> x) {
+  const double size = std::abs(x) < 0.5
+                          ? std::log1p(x.real() * (x.real() + 2) + x.imag() * x.imag()) / 2
+                          : std::log(std::hypot(x.real() + 1, x.imag()));
+  return {size, std::atan2(x.imag(), x.real() + 1)};
+}
 template <class C>
 C sign_of(C x) {
   const auto size = std::abs(x);
@@ -60,8 +67,7 @@ UnaryRow FindComplex(UnaryFunction function, DType dtype) {
       return RowFor<TENON_FORMULA(std::log(x) / std::numbers::ln2_v<P>)>(dtype);
     case UnaryFunction::log10: return RowFor<TENON_STANDARD(log10)>(dtype);
     case UnaryFunction::log1p:
-      return RowFor<TENON_FORMULA(C(std::log1p(x.real() * (x.real() + 2) + x.imag() * x.imag()) / 2,
-                                    std::atan2(x.imag(), x.real() + 1)))>(dtype);
+      return RowFor<TENON_FORMULA(C(log_of_one_and(std::complex<double>(x))))>(dtype);
     case UnaryFunction::sin: return RowFor<TENON_STANDARD(sin)>(dtype);
     case UnaryFunction::cos: return RowFor<TENON_STANDARD(cos)>(dtype);
     case UnaryFunction::tan: return RowFor<TENON_STANDARD(tan)>(dtype);

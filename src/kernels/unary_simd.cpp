@@ -133,7 +133,7 @@ struct Relu {
   static constexpr bool takes = kReal<T>;
   template <class C>
   static HWY_INLINE C Of(C x) {
-    return x > C(0) || x != x ? x : C(0);
+    return x < C(0) ? C(0) : x;  // -0 and NaN stay
   }
 };
 struct Sign {

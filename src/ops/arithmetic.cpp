@@ -65,7 +65,7 @@ namespace tenon {
   X(sub, "SubBackward0")               \
   X(mul, "MulBackward0")               \
   X(div, "DivBackward0")               \
-  X(floor_divide, "")                  \
+  X(floor_divide, "NotImplemented")    \
   X(trunc_divide, "DivBackward1")      \
   X(remainder, "RemainderBackward0")   \
   X(fmod, "FmodBackward0")             \
@@ -77,7 +77,7 @@ namespace tenon {
   X(atan2, "Atan2Backward0")           \
   X(hypot, "HypotBackward0")           \
   X(copysign, "CopysignBackward0")     \
-  X(nextafter, "")                     \
+  X(nextafter, "NextafterBackward0")   \
   X(logaddexp, "LogaddexpBackward0")   \
   X(logaddexp2, "Logaddexp2Backward0") \
   X(xlogy, "XlogyBackward0")           \
@@ -131,6 +131,26 @@ static_assert(in_order({TENON_UNARY_FUNCTIONS(TENON_ROW)}));
 static_assert(in_order({TENON_BINARY_FUNCTIONS(TENON_ROW)}));
 #undef TENON_ROW
 
+// An answer has no gradient, but written over a number it ends that number's history.
+constexpr std::string_view in_place_node(BinaryFunction function) {
+  switch (function) {
+    case BinaryFunction::eq: return "EqBackward1";
+    case BinaryFunction::ne: return "NeBackward1";
+    case BinaryFunction::lt: return "LtBackward1";
+    case BinaryFunction::le: return "LeBackward1";
+    case BinaryFunction::gt: return "GtBackward1";
+    case BinaryFunction::ge: return "GeBackward1";
+    default: return kBinaryNodes[static_cast<std::size_t>(function)];
+  }
+}
+
+// Which of PyTorch's powers it is: of a number, to a number, or of a tensor to a tensor.
+Ref<Node> power_node(const Tensor& self, const Tensor& exponent) {
+  return detail::named_node(exponent.body().is_wrapped_number() ? "PowBackward0"
+                            : self.body().is_wrapped_number()   ? "PowBackward2"
+                                                                : "PowBackward1");
+}
+
 }  // namespace
 
 template <UnaryFunction N>
@@ -165,9 +185,19 @@ struct Rule<op::Binary<N>> {
     run_binary(N, out, self, other);
   }
 };
+template <>
+struct Rule<op::pow> {
+  static Ref<Node> node(const Tensor& self, const Tensor& other) { return power_node(self, other); }
+  static Layout infer(const Tensor& self, const Tensor& other) {
+    return infer_binary(BinaryFunction::pow, self, other);
+  }
+  static void cpu(Tensor& out, const Tensor& self, const Tensor& other) {
+    run_binary(BinaryFunction::pow, out, self, other);
+  }
+};
 template <BinaryFunction N>
 struct Rule<op::BinaryInPlace<N>> {
-  static constexpr std::string_view gradient = kBinaryNodes[static_cast<std::size_t>(N)];
+  static constexpr std::string_view gradient = in_place_node(N);
   static void check(const Tensor& self, const Tensor& other) { check_binary(N, self, self, other); }
   static void cpu(const Tensor& self, const Tensor& other) { run_binary(N, self, self, other); }
 };
@@ -193,8 +223,8 @@ const Tensor& itself(const TensorArithmetic& self) { return static_cast<const Te
 #define TENON_ROW(name, node)                                                            \
   Tensor name(const Tensor& self) { return call<op::Unary<UnaryFunction::name>>(self); } \
   const Tensor& name##_out(const Tensor& out, const Tensor& self) {                      \
-    check_no_history(out, self);                                                         \
-    fit_out(out, self.shape());                                                          \
+    if (!std::string_view(node).empty()) check_no_history(out, self);                    \
+    prepare_unary_out(UnaryFunction::name, out, self);                                   \
     return call<op::UnaryOut<UnaryFunction::name>>(out, self);                           \
   }                                                                                      \
   Tensor TensorArithmetic::name() const { return tenon::name(itself(*this)); }
@@ -206,9 +236,11 @@ TENON_UNARY_FUNCTIONS(TENON_ROW)
     return call<op::Binary<BinaryFunction::name>>(self, other);                          \
   }                                                                                      \
   const Tensor& name##_out(const Tensor& out, const Tensor& self, const Tensor& other) { \
-    check_no_history(out, self);                                                         \
-    check_no_history(out, other);                                                        \
-    fit_out(out, binary_shape(self, other));                                             \
+    if (!std::string_view(node).empty()) {                                               \
+      check_no_history(out, self);                                                       \
+      check_no_history(out, other);                                                      \
+    }                                                                                    \
+    prepare_binary_out(BinaryFunction::name, out, self, other);                          \
     return call<op::BinaryOut<BinaryFunction::name>>(out, self, other);                  \
   }                                                                                      \
   Tensor TensorArithmetic::name(const Tensor& other) const {                             \

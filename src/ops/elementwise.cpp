@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
 
 #include "base/text.h"
 #include "core/alias.h"
@@ -13,6 +15,7 @@
 #include "tenon/default_dtype.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
+#include "tenon/reductions.h"
 
 namespace tenon {
 
@@ -79,7 +82,7 @@ std::string_view name_of(BinaryFunction function) {
 // The dtype a function is calculated in.
 DType calculated_in(UnaryFunction function, DType dtype) {
   if (function == UnaryFunction::neg && dtype == bool_) {
-    throw DTypeError(
+    throw NotImplementedError(
         "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
         "invert "
         "a mask, use the `~` or `logical_not()` operator instead.");
@@ -93,7 +96,7 @@ DType calculated_in(UnaryFunction function, DType dtype) {
 DType calculated_in(BinaryFunction function, const Tensor& self, const Tensor& other) {
   DType dtype = result_type(self, other);
   if (function == BinaryFunction::sub && (self.dtype() == bool_ || other.dtype() == bool_)) {
-    throw DTypeError(
+    throw NotImplementedError(
         "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
         "invert a mask, use the `~` or `logical_not()` operator instead.");
   }
@@ -105,15 +108,6 @@ DType calculated_in(BinaryFunction function, const Tensor& self, const Tensor& o
     dtype = get_default_dtype();
   if (!has_binary(function, dtype)) not_implemented(name_of(function), dtype);
   return dtype;
-}
-
-// Numbers and tensors without dimensions on the CPU take part on any device.
-Device common_device(std::string_view name, const Tensor& self, const Tensor& other) {
-  if (self.device() == other.device()) return self.device();
-  if (other.is_cpu() && other.dim() == 0) return self.device();
-  if (self.is_cpu() && self.dim() == 0) return other.device();
-  const Tensor both[] = {self, other};
-  return same_device(name, both);
 }
 
 // An operand as the kernel is given it: of the common dtype, or of its own where that makes no
@@ -130,36 +124,77 @@ TypedOperand operand_of(const Tensor& tensor, DType dtype, bool as_float, Tensor
   return {operand(converted), wanted};
 }
 
-// A copy where reading and writing would get in each other's way.
-Tensor apart(const Tensor& out, const Tensor& argument) {
-  return shares_memory_partly(out, argument) ? argument.clone() : argument;
+bool divides(BinaryFunction function) {
+  return function == BinaryFunction::floor_divide || function == BinaryFunction::trunc_divide ||
+         function == BinaryFunction::remainder || function == BinaryFunction::fmod;
 }
 
-template <class F>
-void without_zero_division(BinaryFunction function, F&& f) {
-  try {
-    f();
-  } catch (const ZeroDivision&) {
-    throw ValueError(concat("ZeroDivisionError: ", name_of(function),
-                            " of whole numbers by zero has no result"));
+// Looked for before anything is written: an error changes nothing.
+void check_no_zero(BinaryFunction function, const Tensor& divisor) {
+  if (divisor.numel() == 0 || all(divisor).item<bool>()) return;
+  throw ValueError(
+      concat("ZeroDivisionError: ", name_of(function), " of whole numbers by zero has no result"));
+}
+
+}  // namespace
+
+DType promoted_dtype(std::initializer_list<const Tensor*> tensors) {
+  Wishes wishes;
+  for (const Tensor* tensor : tensors) wishes.add(*tensor);
+  return promoted(wishes);
+}
+
+Device promoted_device(std::string_view op, std::initializer_list<const Tensor*> tensors) {
+  const Tensor* decides = *tensors.begin();
+  for (const Tensor* tensor : tensors) {
+    if (decides->is_cpu() && decides->dim() == 0) decides = tensor;
   }
+  for (const Tensor* tensor : tensors) {
+    if (tensor->device() == decides->device() || (tensor->is_cpu() && tensor->dim() == 0)) continue;
+    const Tensor both[] = {*decides, *tensor};
+    same_device(op, both);
+  }
+  return decides->device();
 }
 
-void check_result(std::string_view name, const Tensor& out, const Shape& shape, DType result) {
-  if (out.shape() != shape) {
-    throw ShapeError(concat("output with shape ", bracketed(out.shape()),
-                            " doesn't match the broadcast shape ", bracketed(shape)));
+void check_destination(std::string_view op, const Tensor& out, DType result, Device device) {
+  if (out.device() != device) {
+    throw DeviceError(concat(op, ": the result is on ", device.str(),
+                             ", and cannot be written into a tensor on ", out.device().str(),
+                             ": move one with to(device)"));
   }
   if (!can_cast(result, out.dtype())) {
     throw DTypeError(concat("result type ", info(result).scalar_name,
                             " can't be cast to the desired output type ",
-                            info(out.dtype()).scalar_name, ": ", name, " would lose what ",
+                            info(out.dtype()).scalar_name, ": ", op, " would lose what ",
                             repr(out.dtype()), " cannot hold"));
   }
   check_written_once(out.layout());
 }
 
-}  // namespace
+void check_result_shape(const Tensor& out, const Shape& shape) {
+  if (out.shape() == shape) return;
+  throw ShapeError(concat("output with shape ", bracketed(out.shape()),
+                          " doesn't match the broadcast shape ", bracketed(shape)));
+}
+
+void check_value_fits(const Scalar& value, DType dtype) {
+  visit(dtype, [&]<class T>() { static_cast<void>(value.to<T>()); });
+  // fill_ makes infinities of what is too large for these.
+  if (dtype != float16 && dtype != bfloat16) return;
+  const double largest = dtype == float16 ? 65504 : 0x1.fep127;
+  if (const auto number = value.to<double>(); std::isfinite(number) && std::abs(number) > largest) {
+    throw ValueError(concat("value cannot be converted to type ", info(dtype).name,
+                            " without overflow: ", value.repr(), " is beyond ", largest));
+  }
+}
+void check_number_fits(const Tensor& number, DType dtype) {
+  if (number.body().is_wrapped_number()) check_value_fits(number.item(), dtype);
+}
+
+Tensor apart(const Tensor& out, const Tensor& argument) {
+  return shares_memory_partly(out, argument) ? argument.clone() : argument;
+}
 
 Dims broadcast_strides(const Layout& layout, const Shape& shape) {
   Dims strides = Dims::filled(shape.size(), 0);
@@ -237,10 +272,7 @@ Layout result_layout(const Shape& shape, DType dtype, Device device,
 
 DType result_type(const Tensor& a, const Tensor& b) {
   if (a.dtype() == b.dtype() && a.dim() > 0 && b.dim() > 0) return a.dtype();
-  Wishes wishes;
-  wishes.add(a);
-  wishes.add(b);
-  return promoted(wishes);
+  return promoted_dtype({&a, &b});
 }
 DType result_type(const Tensor& a, const Scalar& b) { return result_type(a, wrapped_number(b)); }
 
@@ -280,9 +312,14 @@ Shape binary_shape(const Tensor& self, const Tensor& other) {
   return broadcast_shapes(self.shape(), other.shape());
 }
 
-void fit_out(const Tensor& out, const Shape& shape) {
-  if (out.shape() == shape || out.numel() != 0 || out.body().is_wrapper()) return;
-  out.set_data(empty(shape, {.dtype = out.dtype(), .device = out.device()}));
+void fit_out(const Tensor& out, const Layout& result) {
+  if (out.shape() == result.shape || out.numel() != 0 || out.body().is_wrapper()) return;
+  if (out.is_view()) {
+    throw ShapeError(concat("out has no elements and is a view, so that it cannot take the shape ",
+                            bracketed(result.shape), " of the result: pass a tensor of its own"));
+  }
+  out.set_data(
+      empty_strided(result.shape, result.strides, {.dtype = out.dtype(), .device = out.device()}));
 }
 
 Layout infer_unary(UnaryFunction function, const Tensor& self) {
@@ -296,20 +333,41 @@ Layout infer_unary(UnaryFunction function, const Tensor& self) {
 Layout infer_binary(BinaryFunction function, const Tensor& self, const Tensor& other) {
   const DType result = result_of(function, calculated_in(function, self, other));
   const Layout* operands[] = {&self.layout(), &other.layout()};
-  const Device device = common_device(name_of(function), self, other);
+  const Device device = promoted_device(name_of(function), {&self, &other});
   return result_layout(binary_shape(self, other), result, device, operands);
 }
 
 void check_unary(UnaryFunction function, const Tensor& out, const Tensor& self) {
   const DType result = result_of(function, calculated_in(function, self.dtype()));
-  check_result(name_of(function), out, self.shape(), result);
+  check_result_shape(out, self.shape());
+  check_destination(name_of(function), out, result, self.device());
 }
 
 void check_binary(BinaryFunction function, const Tensor& out, const Tensor& self,
                   const Tensor& other) {
   const DType result = result_of(function, calculated_in(function, self, other));
-  common_device(name_of(function), self, other);
-  check_result(name_of(function), out, binary_shape(self, other), result);
+  const Device device = promoted_device(name_of(function), {&self, &other});
+  check_result_shape(out, binary_shape(self, other));
+  // In place, a tensor without dimensions stays where it is.
+  check_destination(name_of(function), out, result, device);
+}
+
+void prepare_unary_out(UnaryFunction function, const Tensor& out, const Tensor& self) {
+  if (out.shape() == self.shape() || out.body().is_wrapper() || self.body().is_wrapper()) return;
+  const Layout result = infer_unary(function, self);
+  check_destination(name_of(function), out, result.dtype, result.device);
+  fit_out(out, result);
+}
+
+void prepare_binary_out(BinaryFunction function, const Tensor& out, const Tensor& self,
+                        const Tensor& other) {
+  if (out.numel() != 0 || out.body().is_wrapper() || self.body().is_wrapper() ||
+      other.body().is_wrapper()) {
+    return;
+  }
+  const Layout result = infer_binary(function, self, other);
+  check_destination(name_of(function), out, result.dtype, result.device);
+  fit_out(out, result);
 }
 
 void run_unary(UnaryFunction function, const Tensor& out, const Tensor& self) {
@@ -337,6 +395,8 @@ void run_binary(BinaryFunction function, const Tensor& out, const Tensor& self,
     run_binary(function, rounded, self, other);
     return copy_tensor(out, rounded);
   }
+  if (function == BinaryFunction::pow) check_number_fits(other, dtype);
+  if (is_integral(dtype) && divides(function)) check_no_zero(function, other);
   // The usual case, without the steps that only others need.
   const Layout &to = out.layout(), &from = self.layout(), &with = other.layout();
   const auto fits = [&](const Layout& layout) {
@@ -344,18 +404,21 @@ void run_binary(BinaryFunction function, const Tensor& out, const Tensor& self,
   };
   if (dtype == compute_dtype(dtype) && to.dtype == result && to.is_contiguous() && fits(from) &&
       fits(with) && !shares_memory_partly(out, self) && !shares_memory_partly(out, other)) {
-    return without_zero_division(function, [&] {
-      apply_packed(function, dtype, to.numel(), out.data_ptr(), {self.data_ptr(), false},
-                   {other.data_ptr(), false});
-    });
+    return apply_packed(function, dtype, to.numel(), out.data_ptr(), {self.data_ptr(), false},
+                        {other.data_ptr(), false});
   }
   const bool times = function == BinaryFunction::mul;
   if (function == BinaryFunction::pow && other.body().is_wrapped_number() && !is_integral(dtype) &&
       dtype != float16) {
     // As PyTorch: the roots of negative infinity are NaN, which pow does not say.
     const auto exponent = other.item().to<std::complex<double>>();
-    if (exponent == 0.5) return run_unary(UnaryFunction::sqrt, out, self);
-    if (exponent == -0.5) return run_unary(UnaryFunction::rsqrt, out, self);
+    if (exponent == 0.5) return run_unary(UnaryFunction::sqrt, out, self.to(dtype));
+    if (exponent == -0.5) return run_unary(UnaryFunction::rsqrt, out, self.to(dtype));
+    if (is_complex(dtype) && exponent == 1.0) return copy_tensor(out, self.to(dtype));
+    if (is_complex(dtype) && exponent == 0.0) {
+      out.fill_(1);
+      return;
+    }
   }
   const Tensor x = apart(out, self), y = apart(out, other);
   Tensor x_converted, y_converted;
@@ -365,8 +428,7 @@ void run_binary(BinaryFunction function, const Tensor& out, const Tensor& self,
   const Dims b_strides = broadcast_strides(y_converted.layout(), out.shape());
   a.place.strides = a_strides;
   b.place.strides = b_strides;
-  without_zero_division(
-      function, [&] { apply(function, dtype, out.shape(), {operand(out), out.dtype()}, a, b); });
+  apply(function, dtype, out.shape(), {operand(out), out.dtype()}, a, b);
 }
 
 Tensor div(const Tensor& self, const Tensor& other, DivOptions options) {
@@ -377,6 +439,15 @@ Tensor div(const Tensor& self, const Tensor& other, DivOptions options) {
       concat("div expected rounding_mode to be one of \"\", \"trunc\", or \"floor\" but "
              "found '",
              options.rounding_mode, "'"));
+}
+
+Tensor round(const Tensor& self, RoundOptions options) {
+  if (options.decimals == 0) return round(self);
+  if (!self.is_floating_point()) not_implemented("round", self.dtype());
+  const double power = std::pow(10.0, static_cast<double>(std::abs(options.decimals)));
+  const Tensor x = self.to(compute_dtype(self.dtype()));
+  const Tensor rounded = options.decimals > 0 ? round(x * power) / power : round(x / power) * power;
+  return rounded.to(self.dtype());
 }
 
 }  // namespace tenon

@@ -2,7 +2,9 @@
 // shape and order in memory of the result, and the way to the kernel.
 #pragma once
 
+#include <initializer_list>
 #include <span>
+#include <string_view>
 
 #include "kernels/elementwise.h"
 #include "tenon/layout.h"
@@ -29,11 +31,30 @@ Dims broadcast_strides(const Layout& layout, const Shape& shape);
 Layout result_layout(const Shape& shape, DType dtype, Device device,
                      std::span<const Layout* const> operands);
 
+// The dtype a function of all of them is calculated in, and the device: numbers, and tensors
+// without dimensions on the CPU, take part on any.
+DType promoted_dtype(std::initializer_list<const Tensor*> tensors);
+Device promoted_device(std::string_view op, std::initializer_list<const Tensor*> tensors);
+// That a result of that dtype and device can be written into out, and, separately, of that shape.
+void check_destination(std::string_view op, const Tensor& out, DType result, Device device);
+void check_result_shape(const Tensor& out, const Shape& shape);
+// A copy of the argument where reading it and writing out would get in each other's way.
+Tensor apart(const Tensor& out, const Tensor& argument);
+
+// Fits out, for the form of a function that writes into it, or says why it cannot be written.
+void prepare_unary_out(UnaryFunction function, const Tensor& out, const Tensor& self);
+void prepare_binary_out(BinaryFunction function, const Tensor& out, const Tensor& self,
+                        const Tensor& other);
+// ValueError if the value is not one of the dtype's: 300 among bytes, -1e9 among 16-bit floats. The
+// same of a tensor, if it is a number that takes part.
+void check_value_fits(const Scalar& value, DType dtype);
+void check_number_fits(const Tensor& number, DType dtype);
+
 // AutogradError if anything would have to be recorded: the out forms are not.
 void check_no_history(const Tensor& out, const Tensor& argument);
 
 Shape binary_shape(const Tensor& self, const Tensor& other);
-// An out without elements takes the shape of the result.
-void fit_out(const Tensor& out, const Shape& shape);
+// An out without elements takes the layout of the result. Called when nothing else can go wrong.
+void fit_out(const Tensor& out, const Layout& result);
 
 }  // namespace tenon

@@ -75,7 +75,9 @@ struct Rule<op::zero_> {
   static void cpu(const Tensor& self) {
     // All bytes zero: the number zero in every dtype that has one, and the lowest code in those
     // that have not.
-    fill_elements(self.shape(), operand(self), Element{}.data());
+    const bool plain = !self.is_conj() && !self.is_neg();
+    fill_elements(self.shape(), operand(self),
+                  (plain ? Element{} : element_of(0, self.layout())).data());
   }
 };
 

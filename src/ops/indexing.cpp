@@ -15,11 +15,14 @@
 #include "tenon/error.h"
 #include "tenon/factories.h"
 #include "tenon/ops.h"
+#include "tenon/picking.h"
 
 namespace tenon {
 
 constinit OpInfo op::index::info{"index", kind};
 constinit OpInfo op::index_put_::info{"index_put_", kind};
+constinit OpInfo op::masked_select::info{"masked_select", kind};
+constinit OpInfo op::nonzero::info{"nonzero", kind};
 
 namespace {
 
@@ -378,6 +381,43 @@ const Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices,
                          full({}, value, {.dtype = dtype(), .device = Device::cpu()}));
   }
   return *this;
+}
+
+// As many results as there are elements: these need the data before they have a shape.
+
+template <>
+struct Rule<op::masked_select> {
+  static Tensor compose(const Tensor& self, const Tensor& mask) {
+    if (mask.dtype() != bool_) {
+      throw DTypeError(concat("masked_select: expected BoolTensor for mask, but got ",
+                              repr(mask.dtype()), ": compare it with something first"));
+    }
+    Shape shape = broadcast_shapes(self.shape(), mask.shape());
+    if (shape.empty()) shape = {1};
+    return self.expand(shape).index({mask.expand(shape)});
+  }
+};
+
+template <>
+struct Rule<op::nonzero> {
+  static Tensor compose(const Tensor& self) {
+    const NoGradScope unrecorded;
+    const std::vector<Tensor> columns = positions_in(self != 0);
+    if (columns.empty()) {
+      const std::int64_t rows = self.item<bool>() ? 1 : 0;
+      return empty({rows, 0}, {.dtype = int64, .device = self.device()});
+    }
+    // Dimension by dimension in memory, as in PyTorch.
+    return stack(columns).t().to(self.device());
+  }
+};
+
+Tensor masked_select(const Tensor& self, const Tensor& mask) {
+  return call<op::masked_select>(self, mask);
+}
+Tensor nonzero(const Tensor& self) { return call<op::nonzero>(self); }
+std::vector<Tensor> nonzero_as_tuple(const Tensor& self) {
+  return nonzero(self.dim() == 0 ? self.unsqueeze(0) : self).unbind(1);
 }
 
 }  // namespace tenon

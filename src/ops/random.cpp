@@ -15,11 +15,13 @@
 #include "kernels/random.h"
 #include "ops/operands.h"
 #include "ops/whole_range.h"
+#include "tenon/arithmetic.h"
 #include "tenon/custom_op.h"
 #include "tenon/default_dtype.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
 #include "tenon/ops.h"
+#include "tenon/reductions.h"
 
 namespace tenon {
 
@@ -224,13 +226,17 @@ struct Rule<op::bernoulli_tensor_> {
     }
   }
   static void cpu(const Tensor& self, const Tensor& p, const Generator& generator) {
-    const Tensor each = p.expand(self.shape());
-    bool valid = true;
+    // Before anything is drawn or written.
+    if (p.numel() != 0 && !all((p >= 0) & (p <= 1)).item<bool>()) {
+      throw ValueError(concat("bernoulli_ expects every p to be in [0, 1], but they are between ",
+                              amin(p).item<double>(), " and ", amax(p).item<double>()));
+    }
+    const Tensor own = may_share_memory(self, p) ? p.clone() : p;
+    const Tensor each = own.expand(self.shape());
     with_source(generator, [&](RandomSource& source) {
-      valid = fill_bernoulli(self.shape(), operand(self), self.dtype(), operand(each), each.dtype(),
-                             source);
+      fill_bernoulli(self.shape(), operand(self), self.dtype(), operand(each), each.dtype(),
+                     source);
     });
-    if (!valid) throw ValueError("bernoulli_ expects every p to be in [0, 1]");
   }
 };
 
@@ -386,9 +392,14 @@ Tensor randperm(std::int64_t n, const RandomOptions& options) {
     throw NotImplementedError(
         concat("\"randperm\" not implemented for '", info(dtype).scalar_name, "'"));
   }
-  if (n > 0 && n - 1 > bounds_of(dtype).most) {
-    throw ValueError(concat("randperm: ", repr(dtype), " holds numbers up to ",
-                            bounds_of(dtype).most, ", and n - 1 is ", n - 1));
+  // Above these, floating numbers leave some out; bfloat16 is not looked at, as in PyTorch.
+  const std::int64_t most = dtype == float16   ? std::int64_t{1} << 11
+                            : dtype == float32 ? std::int64_t{1} << 24
+                            : dtype == float64 ? std::int64_t{1} << 53
+                                               : bounds_of(dtype).most;
+  if (n > 0 && n - 1 > most) {
+    throw ValueError(concat("randperm: n cannot be greater than ", most + 1, " for ", repr(dtype),
+                            ", which does not hold every number up to n - 1 = ", n - 1));
   }
   const Device device = usable_device(options.device ? *options.device : get_default_device());
   Tensor out =

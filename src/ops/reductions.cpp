@@ -11,6 +11,7 @@
 #include "core/element_copy.h"
 #include "kernels/elementwise.h"
 #include "kernels/reduce.h"
+#include "ops/into.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
@@ -215,7 +216,6 @@ struct TruthRule {
   }
 };
 
-// Of a bool tensor the positions are found among the numbers 0 and 1.
 template <class O, ReduceFunction kFunction>
 struct WhereRule {
   static constexpr std::string_view gradient = no_gradient;
@@ -232,6 +232,7 @@ struct WhereRule {
   }
 };
 
+// Of a bool tensor the positions are found among the numbers 0 and 1.
 template <class O, ReduceFunction kValue, ReduceFunction kPlace>
 struct ExtremeAndPlaceRule {
   static std::array<Layout, 2> infer(const Tensor& self, std::int64_t dim, bool keepdim) {
@@ -333,7 +334,7 @@ template <>
 struct Rule<op::norm> {
   static constexpr std::string_view gradient = "LinalgVectorNormBackward0";
   static Layout infer(const Tensor& self, double p, const Dims& dim, bool keepdim) {
-    if (std::isinf(p)) check_not_empty(op::norm::info, self, dim);
+    if (p < 0 || std::isinf(p)) check_not_empty(op::norm::info, self, dim);
     check_floating(op::norm::info, self.dtype());
     check_has(op::norm::info, ReduceFunction::norm, self.dtype());
     return reduced_layout(self, dim, keepdim, to_real(self.dtype()));
@@ -351,6 +352,7 @@ struct AccumulateRule {
     wrap_dim(dim, self.dim());
     Layout like = self.layout();
     like.dtype = sum_dtype(self.dtype(), dtype);
+    if (like.dtype == bool_) not_implemented(O::info, like.dtype);
     check_has(O::info, kFunction, like.dtype);
     return Layout::packed(like.shape, like.dtype, like.device);
   }
@@ -428,61 +430,71 @@ Tensor cumprod(const Tensor& self, std::int64_t dim, DTypeOption options) {
   return call<op::cumprod>(self, dim, options.dtype);
 }
 
-namespace {
+// Into memory that is there.
 
-const Tensor& itself(const TensorReductions& self) { return static_cast<const Tensor&>(self); }
-
-}  // namespace
-
-Tensor TensorReductions::sum(const Dims& dim, ReduceOptions options) const {
-  return tenon::sum(itself(*this), dim, options);
+const Tensor& sum_out(const Tensor& out, const Tensor& self, const Dims& dim,
+                      ReduceOptions options) {
+  return into<op::sum>(out, self, dim, options.keepdim, options.dtype);
 }
-Tensor TensorReductions::mean(const Dims& dim, ReduceOptions options) const {
-  return tenon::mean(itself(*this), dim, options);
+const Tensor& mean_out(const Tensor& out, const Tensor& self, const Dims& dim,
+                       ReduceOptions options) {
+  return into<op::mean>(out, self, dim, options.keepdim, options.dtype);
 }
-Tensor TensorReductions::prod(const Dims& dim, ReduceOptions options) const {
-  return tenon::prod(itself(*this), dim, options);
+const Tensor& prod_out(const Tensor& out, const Tensor& self, const Dims& dim,
+                       ReduceOptions options) {
+  return into<op::prod>(out, self, dim, options.keepdim, options.dtype);
 }
-Tensor TensorReductions::amax(const Dims& dim, KeepdimOptions options) const {
-  return tenon::amax(itself(*this), dim, options);
+const Tensor& amax_out(const Tensor& out, const Tensor& self, const Dims& dim,
+                       KeepdimOptions options) {
+  return into<op::amax>(out, self, dim, options.keepdim);
 }
-Tensor TensorReductions::amin(const Dims& dim, KeepdimOptions options) const {
-  return tenon::amin(itself(*this), dim, options);
+const Tensor& amin_out(const Tensor& out, const Tensor& self, const Dims& dim,
+                       KeepdimOptions options) {
+  return into<op::amin>(out, self, dim, options.keepdim);
 }
-Tensor TensorReductions::max() const { return tenon::max(itself(*this)); }
-Tensor TensorReductions::min() const { return tenon::min(itself(*this)); }
-std::tuple<Tensor, Tensor> TensorReductions::max(std::int64_t dim, KeepdimOptions options) const {
-  return tenon::max(itself(*this), dim, options);
+const Tensor& any_out(const Tensor& out, const Tensor& self, const Dims& dim,
+                      KeepdimOptions options) {
+  return into<op::any>(out, self, dim, options.keepdim);
 }
-std::tuple<Tensor, Tensor> TensorReductions::min(std::int64_t dim, KeepdimOptions options) const {
-  return tenon::min(itself(*this), dim, options);
+const Tensor& all_out(const Tensor& out, const Tensor& self, const Dims& dim,
+                      KeepdimOptions options) {
+  return into<op::all>(out, self, dim, options.keepdim);
 }
-Tensor TensorReductions::argmax(std::optional<std::int64_t> dim, KeepdimOptions options) const {
-  return tenon::argmax(itself(*this), dim, options);
+const Tensor& max_out(const Tensor& out, const Tensor& self) { return into<op::max>(out, self); }
+std::tuple<Tensor, Tensor> max_out(const Tensor& values, const Tensor& indices, const Tensor& self,
+                                   std::int64_t dim, KeepdimOptions options) {
+  return into_both<op::max_dim>(values, indices, self, dim, options.keepdim);
 }
-Tensor TensorReductions::argmin(std::optional<std::int64_t> dim, KeepdimOptions options) const {
-  return tenon::argmin(itself(*this), dim, options);
+const Tensor& min_out(const Tensor& out, const Tensor& self) { return into<op::min>(out, self); }
+std::tuple<Tensor, Tensor> min_out(const Tensor& values, const Tensor& indices, const Tensor& self,
+                                   std::int64_t dim, KeepdimOptions options) {
+  return into_both<op::min_dim>(values, indices, self, dim, options.keepdim);
 }
-Tensor TensorReductions::any(const Dims& dim, KeepdimOptions options) const {
-  return tenon::any(itself(*this), dim, options);
+const Tensor& argmax_out(const Tensor& out, const Tensor& self, std::optional<std::int64_t> dim,
+                         KeepdimOptions options) {
+  return into<op::argmax>(out, self, dim, options.keepdim);
 }
-Tensor TensorReductions::all(const Dims& dim, KeepdimOptions options) const {
-  return tenon::all(itself(*this), dim, options);
+const Tensor& argmin_out(const Tensor& out, const Tensor& self, std::optional<std::int64_t> dim,
+                         KeepdimOptions options) {
+  return into<op::argmin>(out, self, dim, options.keepdim);
 }
-Tensor TensorReductions::count_nonzero(const Dims& dim) const {
-  return tenon::count_nonzero(itself(*this), dim);
+const Tensor& var_out(const Tensor& out, const Tensor& self, const Dims& dim, VarOptions options) {
+  return into<op::var>(out, self, dim, options.correction, options.keepdim);
 }
-Tensor TensorReductions::var(const Dims& dim, VarOptions options) const {
-  return tenon::var(itself(*this), dim, options);
+const Tensor& std_out(const Tensor& out, const Tensor& self, const Dims& dim, VarOptions options) {
+  return into<op::std_>(out, self, dim, options.correction, options.keepdim);
 }
-Tensor TensorReductions::norm(double p, const Dims& dim, KeepdimOptions options) const {
-  return tenon::norm(itself(*this), p, dim, options);
+const Tensor& norm_out(const Tensor& out, const Tensor& self, double p, const Dims& dim,
+                       KeepdimOptions options) {
+  return into<op::norm>(out, self, p, dim, options.keepdim);
 }
-Tensor TensorReductions::cumsum(std::int64_t dim, DTypeOption options) const {
-  return tenon::cumsum(itself(*this), dim, options);
+const Tensor& cumsum_out(const Tensor& out, const Tensor& self, std::int64_t dim,
+                         DTypeOption options) {
+  return into<op::cumsum>(out, self, dim, options.dtype);
 }
-Tensor TensorReductions::cumprod(std::int64_t dim, DTypeOption options) const {
-  return tenon::cumprod(itself(*this), dim, options);
+const Tensor& cumprod_out(const Tensor& out, const Tensor& self, std::int64_t dim,
+                          DTypeOption options) {
+  return into<op::cumprod>(out, self, dim, options.dtype);
 }
 
 }  // namespace tenon

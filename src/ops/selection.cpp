@@ -5,9 +5,12 @@
 #include "core/element_copy.h"
 #include "kernels/select.h"
 #include "ops/elementwise.h"
+#include "ops/into.h"
 #include "ops/operands.h"
+#include "ops/ternary.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
+#include "tenon/factories.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -16,6 +19,7 @@ constinit OpInfo op::where::info{"where", kind};
 constinit OpInfo op::masked_fill_::info{"masked_fill_", kind};
 constinit OpInfo op::masked_fill::info{"masked_fill", kind};
 constinit OpInfo op::clamp::info{"clamp", kind};
+constinit OpInfo op::clamp_::info{"clamp_", kind};
 
 namespace {
 
@@ -32,26 +36,21 @@ void check_mask(const char* op, const Tensor& mask) {
                           ": compare it with something first, as in mask != 0"));
 }
 
-// A number or tensor without dimensions on the CPU may take part on any device.
-void check_devices(const char* op, const Tensor& first, const Tensor& other) {
-  if (first.device() == other.device() || (other.is_cpu() && other.dim() == 0)) return;
-  const Tensor both[] = {first, other};
-  same_device(op, both);
-}
-
 }  // namespace
 
 template <>
 struct Rule<op::where> {
   static constexpr std::string_view gradient = "WhereBackward0";
   static Layout infer(const Tensor& condition, const Tensor& self, const Tensor& other) {
-    check_mask("where", condition);
-    check_devices("where", condition, self);
-    check_devices("where", condition, other);
+    if (condition.dtype() != uint8) check_mask("where", condition);
+    const Device device = promoted_device("where", {&condition, &self, &other});
+    const DType dtype = result_type(self, other);
+    check_number_fits(self, dtype);
+    check_number_fits(other, dtype);
     const Shape shape =
         broadcast_shapes(broadcast_shapes(condition.shape(), self.shape()), other.shape());
     const Layout* operands[] = {&condition.layout(), &self.layout(), &other.layout()};
-    return result_layout(shape, result_type(self, other), condition.device(), operands);
+    return result_layout(shape, dtype, device, operands);
   }
   static void cpu(Tensor& out, const Tensor& condition, const Tensor& self, const Tensor& other) {
     const Tensor a = self.to(out.dtype()), b = other.to(out.dtype());
@@ -64,10 +63,15 @@ struct Rule<op::where> {
 
 template <>
 struct Rule<op::masked_fill_> {
-  static constexpr std::string_view gradient = "MaskedFillBackward0";
+  static Ref<Node> node(const Tensor&, const Tensor&, const Tensor& value) {
+    return detail::named_node(value.body().is_wrapped_number() ? "MaskedFillBackward0"
+                                                               : "MaskedFillBackward1");
+  }
   static void check(const Tensor& self, const Tensor& mask, const Tensor& value) {
     check_mask("masked_fill_", mask);
-    check_devices("masked_fill_", self, mask);
+    const Tensor both[] = {self, mask};
+    same_device("masked_fill_", both);
+    promoted_device("masked_fill_", {&self, &value});
     if (value.dim() != 0) {
       throw ShapeError(
           concat("masked_fill_ only supports a 0-dimensional value tensor, but got "
@@ -78,19 +82,15 @@ struct Rule<op::masked_fill_> {
       throw ShapeError(concat("masked_fill_: a mask of shape ", bracketed(mask.shape()),
                               " does not broadcast to the shape ", bracketed(self.shape())));
     }
-    if (!can_cast(value.dtype(), self.dtype())) {
-      throw DTypeError(concat("value cannot be converted to type ", info(self.dtype()).name,
-                              " without overflow: it is of ", repr(value.dtype())));
-    }
     check_written_once(self.layout());
+    if (value.is_cpu()) check_value_fits(value.item(), self.dtype());
   }
   static void cpu(const Tensor& self, const Tensor& mask, const Tensor& value) {
     const Tensor chosen = shares_memory_partly(self, mask) ? mask.clone() : mask;
-    const Tensor filling = value.to(self.dtype());
+    const Tensor one = full({}, value.item(), {.dtype = self.dtype(), .device = Device::cpu()});
     select_elements(self.shape(), operand(self),
                     spread(chosen, broadcast_strides(chosen.layout(), self.shape())),
-                    spread(filling, broadcast_strides(filling.layout(), self.shape())),
-                    operand(self));
+                    spread(one, broadcast_strides(one.layout(), self.shape())), operand(self));
   }
 };
 
@@ -98,18 +98,65 @@ template <>
 struct Rule<op::masked_fill> {
   static Tensor compose(const Tensor& self, const Tensor& mask, const Tensor& value) {
     const Shape shape = broadcast_shapes(self.shape(), mask.shape());
-    const Tensor copy = self.shape() == shape ? self.clone() : self.expand(shape).clone();
+    const Tensor copy = self.expand(shape).clone({.memory_format = MemoryFormat::contiguous});
     return call<op::masked_fill_>(copy, mask, value);
   }
 };
 
+namespace {
+
+// The bound that is missing is the element itself, which changes nothing.
+Ternary clamp_of(const Tensor& self, const std::optional<Tensor>& min,
+                 const std::optional<Tensor>& max) {
+  if (!min && !max) throw ValueError("clamp: at least one of 'min' or 'max' must not be None");
+  const Tensor &low = min ? *min : self, &high = max ? *max : self;
+  const DType dtype = promoted_dtype({&self, &low, &high});
+  if (is_complex(dtype)) throw NotImplementedError("clamp is not supported for complex types");
+  check_number_fits(low, dtype);
+  check_number_fits(high, dtype);
+  const TernaryFunction function = !min   ? TernaryFunction::clamp_max
+                                   : !max ? TernaryFunction::clamp_min
+                                          : TernaryFunction::clamp;
+  return {op::clamp::info, function, dtype, self, low, high};
+}
+
+Ref<Node> clamp_node(const std::optional<Tensor>& min, const std::optional<Tensor>& max) {
+  const auto number = [](const std::optional<Tensor>& bound) {
+    return !bound || bound->body().is_wrapped_number();
+  };
+  return detail::named_node(number(min) && number(max) ? "ClampBackward1" : "ClampBackward0");
+}
+
+}  // namespace
+
 template <>
 struct Rule<op::clamp> {
-  static Tensor compose(const Tensor& self, const std::optional<Tensor>& min,
+  static Ref<Node> node(const Tensor&, const std::optional<Tensor>& min,
                         const std::optional<Tensor>& max) {
-    if (!min && !max) throw ValueError("clamp: at least one of 'min' or 'max' must not be None");
-    const Tensor raised = min ? maximum(self, *min) : self;
-    return max ? minimum(raised, *max) : raised;
+    return clamp_node(min, max);
+  }
+  static Layout infer(const Tensor& self, const std::optional<Tensor>& min,
+                      const std::optional<Tensor>& max) {
+    return infer_ternary(clamp_of(self, min, max));
+  }
+  static void cpu(Tensor& out, const Tensor& self, const std::optional<Tensor>& min,
+                  const std::optional<Tensor>& max) {
+    run_ternary(clamp_of(self, min, max), out, 0);
+  }
+};
+template <>
+struct Rule<op::clamp_> {
+  static Ref<Node> node(const Tensor&, const std::optional<Tensor>& min,
+                        const std::optional<Tensor>& max) {
+    return clamp_node(min, max);
+  }
+  static void check(const Tensor& self, const std::optional<Tensor>& min,
+                    const std::optional<Tensor>& max) {
+    check_ternary(clamp_of(self, min, max));
+  }
+  static void cpu(const Tensor& self, const std::optional<Tensor>& min,
+                  const std::optional<Tensor>& max) {
+    run_ternary(clamp_of(self, min, max), self, 0);
   }
 };
 
@@ -127,14 +174,39 @@ const Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) cons
   return masked_fill_(mask, wrapped_number(value));
 }
 
+const Tensor& where_out(const Tensor& out, const Tensor& condition, const Tensor& self,
+                        const Tensor& other) {
+  return into<op::where>(out, condition, self, other);
+}
+
+namespace {
+
+std::optional<Tensor> bound(const std::optional<Scalar>& value) {
+  return value ? std::optional(wrapped_number(*value)) : std::nullopt;
+}
+std::optional<Tensor> bound(const Tensor& value) {
+  return value.defined() ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
 Tensor clamp(const Tensor& self, const ClampOptions& options) {
-  const auto bound = [](const std::optional<Scalar>& value) {
-    return value ? std::optional(wrapped_number(*value)) : std::nullopt;
-  };
   return call<op::clamp>(self, bound(options.min), bound(options.max));
 }
 Tensor clamp(const Tensor& self, const ClampTensorOptions& options) {
-  return call<op::clamp>(self, std::optional(options.min), std::optional(options.max));
+  return call<op::clamp>(self, bound(options.min), bound(options.max));
+}
+const Tensor& clamp_(const Tensor& self, const ClampOptions& options) {
+  return call<op::clamp_>(self, bound(options.min), bound(options.max));
+}
+const Tensor& clamp_(const Tensor& self, const ClampTensorOptions& options) {
+  return call<op::clamp_>(self, bound(options.min), bound(options.max));
+}
+const Tensor& clamp_out(const Tensor& out, const Tensor& self, const ClampOptions& options) {
+  return into<op::clamp>(out, self, bound(options.min), bound(options.max));
+}
+const Tensor& clamp_out(const Tensor& out, const Tensor& self, const ClampTensorOptions& options) {
+  return into<op::clamp>(out, self, bound(options.min), bound(options.max));
 }
 
 }  // namespace tenon

@@ -116,7 +116,8 @@ WholeRange whole_range(DType dtype, std::int64_t from, std::optional<std::int64_
   }
   if (dtype == uint64) {
     throw NotImplementedError(
-        "random_: the numbers from one on to the largest uint64 are more than are drawn at once");
+        "random_: without `to`, numbers from `from` up to the largest torch.uint64 are more than a "
+        "draw can tell apart: name a `to`");
   }
   if (from == kLeast) {
     if (!is_usual_float(dtype)) check_bound("from", from, dtype);

@@ -17,6 +17,7 @@ import torch
 
 from arithmetic import arithmetic
 from draws import draws
+from functions import functions
 from reductions import reductions
 from writer import Writer, attempt, canonical, ints, name, raw, result_line, storage_hex, tensor_line
 
@@ -537,6 +538,7 @@ def main():
     draws(seeded(9), args.outdir, 400 * args.scale)
     arithmetic(seeded(10), args.outdir, 400 * args.scale)
     reductions(seeded(11), args.outdir, 250 * args.scale)
+    functions(seeded(12), args.outdir, 500 * args.scale)
 
 
 if __name__ == "__main__":

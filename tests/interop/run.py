@@ -20,7 +20,8 @@ def main():
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else random.randrange(10**9)
     cases = ROOT / "build" / "interop"
     print(f"seed {seed}", flush=True)
-    subprocess.run([sys.executable, ROOT / "tests" / "interop" / "generate.py", cases, "--seed", str(seed), "--scale", str(SCALE)], check=True)
+    subprocess.run([sys.executable, ROOT / "tests" / "interop" / "generate.py", cases, "--seed", str(seed), "--scale", str(SCALE)],
+                   env={"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16", **os.environ}, check=True)
     test = ROOT / "build" / "gcc" / "tests" / "parity" / "parity_test"
     # These tests read what only the project's own files have.
     own = "--gtest_filter=-Parity.EveryCastGivesTheBitsOfPyTorch:Parity.TensorsPrintAsInPyTorch211:" \

@@ -112,6 +112,17 @@ TEST(Random, BernoulliFollowsTheProbabilities) {
   expect_error<NotImplementedError>([] { bernoulli(tensor({1})); }, "int64");
 }
 
+TEST(Random, ProbabilitiesAreLookedAtBeforeAnythingIsDrawn) {
+  const Tensor x = full({3}, 7.0), state = default_generator().get_state();
+  expect_error<ValueError>([&] { x.bernoulli_(tensor({0.5, 1.5, 0.5})); }, "[0, 1]", "1.5");
+  EXPECT_TRUE(equal(x, full({3}, 7.0)));
+  EXPECT_TRUE(equal(default_generator().get_state(), state));
+  // Probabilities that lie where the results go.
+  const Tensor p = cat({zeros({1}), ones({4})});
+  p.slice(0, 1).bernoulli_(p.slice(0, 0, 4));
+  EXPECT_TRUE(equal(p, tensor({0.0, 0.0, 1.0, 1.0, 1.0})));
+}
+
 TEST(Random, BoundsThatMakeNoSenseAreNamed) {
   const Tensor x = zeros({3});
   expect_error<ValueError>([&] { x.uniform_(1, 0); }, "from=1", "to=0");
@@ -138,7 +149,8 @@ TEST(Random, WholeNumbersThatTheDtypeDoesNotHoldAreNamed) {
   expect_error<ValueError>([] { zeros({2}, {.dtype = int8}).random_(kLeast, std::nullopt); },
                            "-128");
   expect_error<NotImplementedError>([] { randint(3, {2}, {.dtype = complex64}); }, "ComplexFloat");
-  expect_error<ValueError>([] { randperm(300, {.dtype = uint8}); }, "299", "255");
+  expect_error<ValueError>([] { randperm(300, {.dtype = uint8}); }, "299", "256");
+  expect_error<ValueError>([] { randperm(2050, {.dtype = float16}); }, "2049", "torch.float16");
   expect_error<ValueError>([] { randperm(-1); }, "-1");
   // The whole of int64, whose size int64 does not hold.
   EXPECT_EQ(randint(kLeast, kMost, {100}).numel(), 100);

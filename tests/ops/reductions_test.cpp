@@ -98,6 +98,33 @@ TEST(Reductions, CumulativeOnesGoAlongADimension) {
   EXPECT_EQ(tensor(3.0).cumsum(0).item<double>(), 3.0);
 }
 
+TEST(Reductions, BoolsAreNotAccumulatedAsSuch) {
+  expect_error<NotImplementedError>([] { cumsum(tensor({1, 0}), 0, {.dtype = bool_}); }, "cumsum",
+                                    "Bool");
+  expect_error<IndexError>([] { norm(empty({0}), -1); }, "norm");
+}
+
+TEST(Reductions, WriteIntoMemoryThatIsThere) {
+  const Tensor x = arange(6.0).view({2, 3}), out = empty({3}),
+               wide = empty({0}, {.dtype = float64});
+  const void* const memory = out.data_ptr();
+  sum_out(out, x, 0);
+  EXPECT_TRUE(equal(out, tensor({3.0, 5.0, 7.0})));
+  EXPECT_EQ(out.data_ptr(), memory);
+  mean_out(wide, x, 1);
+  EXPECT_TRUE(equal(wide, tensor({1.0, 4.0}, {.dtype = float64})));
+  const Tensor values = empty({2}), indices = empty({2}, {.dtype = int64});
+  max_out(values, indices, x, 1);
+  EXPECT_TRUE(equal(values, tensor({2.0, 5.0})));
+  EXPECT_TRUE(equal(indices, tensor({2, 2})));
+  cumsum_out(x, x, 1);  // what is read is what is written
+  EXPECT_TRUE(equal(x, tensor({{0.0, 1.0, 3.0}, {3.0, 7.0, 12.0}})));
+  expect_error<ShapeError>([&] { sum_out(out, x, 1); }, "[3]", "[2]");
+  expect_error<DTypeError>([&] { sum_out(indices, x, 1); }, "Float", "Long");
+  expect_error<AutogradError>([&] { sum_out(out, ones({2, 3}, {.requires_grad = true}), 0); },
+                              "out");
+}
+
 TEST(Reductions, OnMetaThereAreShapesOnly) {
   const Tensor x = empty({1000000, 3, 1000000}, {.device = "meta"});
   EXPECT_EQ(x.sum({0, 2}).shape(), Shape({3}));

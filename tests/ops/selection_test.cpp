@@ -41,6 +41,14 @@ TEST(Where, RefusesWhatIsNoMask) {
       Shape({2, 3}));
 }
 
+TEST(Where, TakesNumbersThatFitAndWritesIntoOthers) {
+  expect_error<ValueError>([] { where(ones({2}) > 0, ones({2}, {.dtype = uint8}), 300); }, "300");
+  EXPECT_TRUE(equal(where(tensor({1, 0}).to(uint8), 1, 2), tensor({1, 2})));
+  const Tensor out = empty({2, 2});
+  where_out(out.t(), tensor({true, false}), tensor({1.0, 2.0}), tensor({{5.0}, {6.0}}));
+  EXPECT_TRUE(equal(out, tensor({{1.0, 1.0}, {5.0, 6.0}})));
+}
+
 TEST(MaskedFill, WritesWhereTheMaskHolds) {
   const Tensor x = arange(6.0).view({2, 3}), mask = tensor({true, false, true});
   EXPECT_TRUE(equal(masked_fill(x, mask, -1), tensor({{-1.0, 1.0, -1.0}, {-1.0, 4.0, -1.0}})));
@@ -49,8 +57,15 @@ TEST(MaskedFill, WritesWhereTheMaskHolds) {
   EXPECT_TRUE(equal(x, tensor({{9.0, 1.0, 2.0}, {9.0, 4.0, 5.0}})));
   EXPECT_EQ(x.version(), 1);
   EXPECT_EQ(masked_fill(ones({3}), ones({2, 1}) > 0, 0).shape(), Shape({2, 3}));
-  expect_error<DTypeError>([] { zeros({2}, {.dtype = int32}).masked_fill_(ones({2}) > 0, 1.5); },
-                           "int32", "torch.float64");
+  EXPECT_TRUE(equal(zeros({2}, {.dtype = int32}).masked_fill_(ones({2}) > 0, 1.5),
+                    ones({2}, {.dtype = int32})));
+  expect_error<ValueError>([] { zeros({2}, {.dtype = uint8}).masked_fill_(ones({2}) > 0, 300); },
+                           "uint8", "300");
+  // The mistake of every attention mask.
+  expect_error<ValueError>([] { zeros({2}, {.dtype = float16}).masked_fill_(ones({2}) > 0, -1e9); },
+                           "float16", "65504");
+  expect_error<DeviceError>(
+      [] { ones({2}).masked_fill_(ones({2}) > 0, empty({}, {.device = "meta"})); }, "meta");
   expect_error<ShapeError>([] { ones({3}).masked_fill_(ones({2, 3}) > 0, 1); }, "[2, 3]", "[3]");
   expect_error<ShapeError>([] { ones({3}).masked_fill_(ones({3}) > 0, ones({3})); },
                            "1 dimensions");
@@ -66,6 +81,27 @@ TEST(Clamp, KeepsBetweenTheBounds) {
   EXPECT_TRUE(
       equal(clamp(tensor({1, 5}), ClampTensorOptions{.min = tensor({3, 3})}), tensor({3, 5})));
   expect_error<ValueError>([] { clamp(ones({2}), ClampOptions{}); }, "min", "max");
+}
+
+TEST(Clamp, KeepsTheSignOfZeroAndTheHistoryOfPyTorch) {
+  EXPECT_TRUE(signbit(clamp(tensor({-0.0}), {.min = 0.0})).item<bool>());
+  EXPECT_FALSE(signbit(clamp(tensor({0.0}), {.max = -0.0})).item<bool>());
+  const Tensor x = ones({2}, {.requires_grad = true});
+  EXPECT_EQ(clamp(x, {.min = 0}).grad_fn()->name(), "ClampBackward1");
+  EXPECT_EQ(clamp(x, ClampTensorOptions{.max = ones({2})}).grad_fn()->name(), "ClampBackward0");
+}
+
+TEST(Clamp, WritesIntoItsArgumentOrAnother) {
+  const Tensor x = tensor({-2.0, 0.5, 3.0}), out = empty({0});
+  clamp_out(out, x, ClampOptions{.min = 0, .max = 1});
+  EXPECT_TRUE(equal(out, tensor({0.0, 0.5, 1.0})));
+  x.clamp_({.max = 1});
+  EXPECT_TRUE(equal(x, tensor({-2.0, 0.5, 1.0})));
+  expect_error<DTypeError>([] { ones({2}, {.dtype = int64}).clamp_({.min = 0.5}); }, "Float",
+                           "Long");
+  expect_error<ValueError>([] { clamp(ones({2}, {.dtype = uint8}), {.max = 300}); }, "300");
+  expect_error<NotImplementedError>([] { clamp(ones({2}, {.dtype = complex64}), {.min = 0}); },
+                                    "complex");
 }
 
 }  // namespace

@@ -9,6 +9,10 @@ namespace tenon {
 
 class Tensor;
 
+struct AlphaOptions {
+  Scalar alpha = 1;  // a factor of the second operand
+};
+
 // A base of Tensor without anything in it: x.exp() is exp(x), x.exp_() writes into x.
 class TENON_API TensorArithmetic {
  public:
@@ -225,6 +229,12 @@ class TENON_API TensorArithmetic {
   const Tensor& bitwise_left_shift_(const Scalar& other) const;
   const Tensor& bitwise_right_shift_(const Tensor& other) const;
   const Tensor& bitwise_right_shift_(const Scalar& other) const;
+
+  // With a factor, rounded once (tenon/fused.h).
+  Tensor add(const Tensor& other, AlphaOptions options) const;
+  Tensor sub(const Tensor& other, AlphaOptions options) const;
+  const Tensor& add_(const Tensor& other, AlphaOptions options) const;
+  const Tensor& sub_(const Tensor& other, AlphaOptions options) const;
 
  protected:
   TensorArithmetic() noexcept = default;

@@ -1,0 +1,317 @@
+// Functions of three tensors that round once.
+#include "tenon/fused.h"
+
+#include <complex>
+
+#include "base/text.h"
+#include "ops/elementwise.h"
+#include "ops/into.h"
+#include "ops/ternary.h"
+#include "tenon/custom_op.h"
+#include "tenon/error.h"
+#include "tenon/factories.h"
+#include "tenon/ops.h"
+
+namespace tenon {
+
+constinit OpInfo op::add_scaled::info{"add", kind};
+constinit OpInfo op::add_scaled_::info{"add_", kind};
+constinit OpInfo op::lerp::info{"lerp", kind};
+constinit OpInfo op::lerp_::info{"lerp_", kind};
+constinit OpInfo op::addcmul::info{"addcmul", kind};
+constinit OpInfo op::addcmul_::info{"addcmul_", kind};
+constinit OpInfo op::addcdiv::info{"addcdiv", kind};
+constinit OpInfo op::addcdiv_::info{"addcdiv_", kind};
+
+namespace {
+
+void check_alpha(DType dtype, const Scalar& alpha) {
+  if (alpha.kind() == Scalar::Kind::boolean && dtype != bool_)
+    throw DTypeError("Boolean alpha only supported for Boolean results.");
+  if (alpha.kind() == Scalar::Kind::real && !is_floating_point(dtype) && !is_complex(dtype)) {
+    throw DTypeError(
+        "For integral input tensors, argument alpha must not be a floating point number.");
+  }
+  if (alpha.kind() == Scalar::Kind::complex && !is_complex(dtype)) {
+    throw DTypeError("For non-complex input tensors, argument alpha must not be a complex number.");
+  }
+}
+
+// alpha as an operand: one element of the dtype of the result.
+class Scaled {
+ public:
+  Scaled(const Tensor& self, const Tensor& other, const Scalar& alpha)
+      : dtype_(promoted_dtype({&self, &other})),
+        alpha_(number(dtype_, alpha)),
+        self_(self),
+        other_(other) {}
+  Ternary ternary() const {
+    return {op::add_scaled::info, TernaryFunction::add_scaled, dtype_, self_, other_, alpha_};
+  }
+
+ private:
+  static Tensor number(DType dtype, const Scalar& alpha) {
+    check_alpha(dtype, alpha);
+    return full({}, alpha, {.dtype = dtype, .device = Device::cpu()});
+  }
+
+  DType dtype_;
+  Tensor alpha_;
+  const Tensor &self_, &other_;
+};
+
+Ternary lerp_of(const Tensor& self, const Tensor& end, const Tensor& weight) {
+  const auto check_dtype = [&](const char* name, const Tensor& tensor) {
+    if (tensor.dtype() == self.dtype()) return;
+    throw DTypeError(concat("expected dtype ", info(self.dtype()).name, " for `", name,
+                            "` but got dtype ", info(tensor.dtype()).name,
+                            ": convert it with to()"));
+  };
+  check_dtype("end", end);
+  if (weight.dim() != 0) check_dtype("weight", weight);
+  if (is_complex(weight.dtype()) && !is_complex(self.dtype())) check_dtype("weight", weight);
+  if (weight.dim() == 0 && !weight.is_floating_point() && !weight.is_complex() &&
+      !weight.body().is_wrapped_number()) {
+    check_dtype("weight", weight);
+  }
+  return {op::lerp::info, TernaryFunction::lerp, self.dtype(), self, end, weight};
+}
+
+Ternary addcmul_of(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2) {
+  return {op::addcmul::info,
+          TernaryFunction::addcmul,
+          promoted_dtype({&self, &tensor1, &tensor2}),
+          self,
+          tensor1,
+          tensor2};
+}
+
+Ternary addcdiv_of(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2) {
+  const auto whole = [](const Tensor& t) { return is_integral(t.dtype()) || t.dtype() == bool_; };
+  if (whole(tensor1) && whole(tensor2)) {
+    throw DTypeError(
+        "Integer division with addcdiv is no longer supported: write self + value * tensor1 / "
+        "tensor2 for the true quotient, or div(tensor1, tensor2, {.rounding_mode = \"trunc\"})");
+  }
+  return {op::addcdiv::info,
+          TernaryFunction::addcdiv,
+          promoted_dtype({&self, &tensor1, &tensor2}),
+          self,
+          tensor1,
+          tensor2};
+}
+
+Ref<Node> lerp_node(const Tensor& weight) {
+  return detail::named_node(weight.body().is_wrapped_number() ? "LerpBackward0" : "LerpBackward1");
+}
+
+}  // namespace
+
+template <>
+struct Rule<op::add_scaled> {
+  static constexpr std::string_view gradient = "AddBackward0";
+  static Layout infer(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+    return infer_ternary(Scaled(self, other, alpha).ternary());
+  }
+  static void cpu(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
+    run_ternary(Scaled(self, other, alpha).ternary(), out, 1);
+  }
+};
+template <>
+struct Rule<op::add_scaled_> {
+  static constexpr std::string_view gradient = "AddBackward0";
+  static void check(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+    check_ternary(Scaled(self, other, alpha).ternary());
+  }
+  static void cpu(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+    run_ternary(Scaled(self, other, alpha).ternary(), self, 1);
+  }
+};
+
+template <>
+struct Rule<op::lerp> {
+  static Ref<Node> node(const Tensor&, const Tensor&, const Tensor& weight) {
+    return lerp_node(weight);
+  }
+  static Layout infer(const Tensor& self, const Tensor& end, const Tensor& weight) {
+    return infer_ternary(lerp_of(self, end, weight));
+  }
+  static void cpu(Tensor& out, const Tensor& self, const Tensor& end, const Tensor& weight) {
+    run_ternary(lerp_of(self, end, weight), out, 1);
+  }
+};
+template <>
+struct Rule<op::lerp_> {
+  static Ref<Node> node(const Tensor&, const Tensor&, const Tensor& weight) {
+    return lerp_node(weight);
+  }
+  static void check(const Tensor& self, const Tensor& end, const Tensor& weight) {
+    check_ternary(lerp_of(self, end, weight));
+  }
+  static void cpu(const Tensor& self, const Tensor& end, const Tensor& weight) {
+    run_ternary(lerp_of(self, end, weight), self, 1);
+  }
+};
+
+namespace {
+
+template <auto kOf>
+struct TernaryRule {
+  static Layout infer(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
+                      const Scalar& /*value*/) {
+    return infer_ternary(kOf(self, tensor1, tensor2));
+  }
+  static void cpu(Tensor& out, const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
+                  const Scalar& value) {
+    run_ternary(kOf(self, tensor1, tensor2), out, value);
+  }
+};
+template <auto kOf>
+struct TernaryInPlaceRule {
+  static void check(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
+                    const Scalar& /*value*/) {
+    check_ternary(kOf(self, tensor1, tensor2));
+  }
+  static void cpu(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
+                  const Scalar& value) {
+    run_ternary(kOf(self, tensor1, tensor2), self, value);
+  }
+};
+
+}  // namespace
+
+template <>
+struct Rule<op::addcmul> : TernaryRule<addcmul_of> {
+  static constexpr std::string_view gradient = "AddcmulBackward0";
+};
+template <>
+struct Rule<op::addcmul_> : TernaryInPlaceRule<addcmul_of> {
+  static constexpr std::string_view gradient = "AddcmulBackward0";
+};
+template <>
+struct Rule<op::addcdiv> : TernaryRule<addcdiv_of> {
+  static constexpr std::string_view gradient = "AddcdivBackward0";
+};
+template <>
+struct Rule<op::addcdiv_> : TernaryInPlaceRule<addcdiv_of> {
+  static constexpr std::string_view gradient = "AddcdivBackward0";
+};
+
+namespace {
+
+bool is_one(const Scalar& alpha) {
+  return alpha.kind() != Scalar::Kind::boolean && alpha.to<std::complex<double>>() == 1.0;
+}
+Scalar negative(const Scalar& alpha) {
+  switch (alpha.kind()) {
+    case Scalar::Kind::boolean: return alpha;  // refused later
+    case Scalar::Kind::real: return -alpha.to<double>();
+    case Scalar::Kind::complex: return -alpha.to<std::complex<double>>();
+    default:
+      return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(alpha.to<std::int64_t>()));
+  }
+}
+// Of bools, adding is "or", and a factor "and". False: they are no bools.
+bool of_bools(const Tensor& self, const Tensor& other) {
+  return self.dtype() == bool_ && other.dtype() == bool_;
+}
+Tensor scaled_bools(const Tensor& other, const Scalar& alpha) {
+  check_alpha(bool_, alpha);
+  return logical_and(other, alpha.to<bool>());
+}
+// sub says what is wrong with bools.
+bool is_plain_sub(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  return is_one(alpha) || self.dtype() == bool_ || other.dtype() == bool_;
+}
+
+}  // namespace
+
+Tensor add(const Tensor& self, const Tensor& other, AlphaOptions options) {
+  if (is_one(options.alpha)) return add(self, other);
+  if (of_bools(self, other)) return add(self, scaled_bools(other, options.alpha));
+  return call<op::add_scaled>(self, other, options.alpha);
+}
+Tensor sub(const Tensor& self, const Tensor& other, AlphaOptions options) {
+  if (is_plain_sub(self, other, options.alpha)) return sub(self, other);
+  return call<op::add_scaled>(self, other, negative(options.alpha));
+}
+const Tensor& add_out(const Tensor& out, const Tensor& self, const Tensor& other,
+                      AlphaOptions options) {
+  if (is_one(options.alpha)) return add_out(out, self, other);
+  if (of_bools(self, other)) return add_out(out, self, scaled_bools(other, options.alpha));
+  return into<op::add_scaled>(out, self, other, options.alpha);
+}
+const Tensor& sub_out(const Tensor& out, const Tensor& self, const Tensor& other,
+                      AlphaOptions options) {
+  if (is_plain_sub(self, other, options.alpha)) return sub_out(out, self, other);
+  return into<op::add_scaled>(out, self, other, negative(options.alpha));
+}
+
+Tensor lerp(const Tensor& self, const Tensor& end, const Tensor& weight) {
+  return call<op::lerp>(self, end, weight);
+}
+Tensor lerp(const Tensor& self, const Tensor& end, const Scalar& weight) {
+  return call<op::lerp>(self, end, wrapped_number(weight));
+}
+const Tensor& lerp_out(const Tensor& out, const Tensor& self, const Tensor& end,
+                       const Tensor& weight) {
+  return into<op::lerp>(out, self, end, weight);
+}
+Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
+               ValueOptions options) {
+  return call<op::addcmul>(self, tensor1, tensor2, options.value);
+}
+Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
+               ValueOptions options) {
+  return call<op::addcdiv>(self, tensor1, tensor2, options.value);
+}
+const Tensor& addcmul_out(const Tensor& out, const Tensor& self, const Tensor& tensor1,
+                          const Tensor& tensor2, ValueOptions options) {
+  return into<op::addcmul>(out, self, tensor1, tensor2, options.value);
+}
+const Tensor& addcdiv_out(const Tensor& out, const Tensor& self, const Tensor& tensor1,
+                          const Tensor& tensor2, ValueOptions options) {
+  return into<op::addcdiv>(out, self, tensor1, tensor2, options.value);
+}
+
+namespace {
+
+template <class Base>
+const Tensor& itself(const Base& self) {
+  return static_cast<const Tensor&>(self);
+}
+
+}  // namespace
+
+Tensor TensorArithmetic::add(const Tensor& other, AlphaOptions options) const {
+  return tenon::add(itself(*this), other, options);
+}
+Tensor TensorArithmetic::sub(const Tensor& other, AlphaOptions options) const {
+  return tenon::sub(itself(*this), other, options);
+}
+const Tensor& TensorArithmetic::add_(const Tensor& other, AlphaOptions options) const {
+  if (is_one(options.alpha)) return add_(other);
+  if (of_bools(itself(*this), other)) return add_(scaled_bools(other, options.alpha));
+  return call<op::add_scaled_>(itself(*this), other, options.alpha);
+}
+const Tensor& TensorArithmetic::sub_(const Tensor& other, AlphaOptions options) const {
+  if (is_plain_sub(itself(*this), other, options.alpha)) return sub_(other);
+  return call<op::add_scaled_>(itself(*this), other, negative(options.alpha));
+}
+
+const Tensor& TensorMethods::lerp_(const Tensor& end, const Tensor& weight) const {
+  return call<op::lerp_>(itself(*this), end, weight);
+}
+const Tensor& TensorMethods::lerp_(const Tensor& end, const Scalar& weight) const {
+  return call<op::lerp_>(itself(*this), end, wrapped_number(weight));
+}
+const Tensor& TensorMethods::addcmul_(const Tensor& tensor1, const Tensor& tensor2,
+                                      ValueOptions options) const {
+  return call<op::addcmul_>(itself(*this), tensor1, tensor2, options.value);
+}
+const Tensor& TensorMethods::addcdiv_(const Tensor& tensor1, const Tensor& tensor2,
+                                      ValueOptions options) const {
+  return call<op::addcdiv_>(itself(*this), tensor1, tensor2, options.value);
+}
+
+}  // namespace tenon

@@ -1,0 +1,220 @@
+// Products of vectors and matrices: shapes, and what they are in terms of batches of matrices.
+#include "tenon/matmul.h"
+
+#include "base/text.h"
+#include "ops/into.h"
+#include "ops/multiply.h"
+#include "ops/operands.h"
+#include "tenon/arithmetic.h"
+#include "tenon/custom_op.h"
+#include "tenon/error.h"
+#include "tenon/ops.h"
+
+namespace tenon {
+
+constinit OpInfo op::dot::info{"dot", kind};
+constinit OpInfo op::mv::info{"mv", kind};
+constinit OpInfo op::mm::info{"mm", kind};
+constinit OpInfo op::bmm::info{"bmm", kind};
+constinit OpInfo op::matmul::info{"matmul", kind};
+
+namespace {
+
+std::string by(const Tensor& t) {
+  std::string text;
+  for (const std::int64_t size : t.shape()) text += concat(text.empty() ? "" : "x", size);
+  return text;
+}
+
+void check_operands(const OpInfo& op, const Tensor& self, const Tensor& other) {
+  const Tensor both[] = {self, other};
+  same_device(op.name(), both);
+  if (self.dtype() != other.dtype()) {
+    throw DTypeError(concat(
+        op.name(), ": expected both to have the same dtype, but got: ", info(self.dtype()).name,
+        " != ", info(other.dtype()).name, ": convert one with to()"));
+  }
+  if (!can_multiply(self.dtype())) {
+    throw NotImplementedError(
+        concat("\"", op.name(), "\" not implemented for '", info(self.dtype()).scalar_name, "'"));
+  }
+}
+
+Layout result(const Shape& shape, const Tensor& self) {
+  return Layout::packed(shape, self.dtype(), self.device());
+}
+
+// One matrix is a batch of one.
+void multiply(const Tensor& out, const Tensor& a, const Tensor& b) {
+  multiply_batch(out.view({1, a.size(0), b.size(1)}), a.unsqueeze(0), b.unsqueeze(0));
+}
+
+}  // namespace
+
+template <>
+struct Rule<op::dot> {
+  static constexpr std::string_view gradient = "DotBackward0";
+  static Layout infer(const Tensor& self, const Tensor& other) {
+    if (self.dim() != 1 || other.dim() != 1) {
+      throw ShapeError(concat("dot: 1D tensors expected, but got ", self.dim(), "D and ",
+                              other.dim(), "D tensors"));
+    }
+    check_operands(op::dot::info, self, other);
+    if (self.numel() != other.numel()) {
+      throw ShapeError(concat("dot: inconsistent tensor size, expected tensor ",
+                              bracketed(self.shape()), " and src ", bracketed(other.shape()),
+                              " to have the same number of elements, but got ", self.numel(),
+                              " and ", other.numel(), " elements respectively"));
+    }
+    return result({}, self);
+  }
+  static void cpu(Tensor& out, const Tensor& self, const Tensor& other) {
+    multiply(out, self.unsqueeze(0), other.unsqueeze(1));
+  }
+};
+
+template <>
+struct Rule<op::mv> {
+  static constexpr std::string_view gradient = "MvBackward0";
+  static Layout infer(const Tensor& self, const Tensor& vec) {
+    if (self.dim() != 2 || vec.dim() != 1) {
+      throw ShapeError(concat("mv: matrix @ vector expected, got ", self.dim(), "D and ", vec.dim(),
+                              "D tensors"));
+    }
+    check_operands(op::mv::info, self, vec);
+    if (self.size(1) != vec.size(0)) {
+      throw ShapeError(
+          concat("mv: size mismatch, got mat (", by(self), "), vec (", vec.size(0), ")"));
+    }
+    return result({self.size(0)}, self);
+  }
+  static void cpu(Tensor& out, const Tensor& self, const Tensor& vec) {
+    multiply(out, self, vec.unsqueeze(1));
+  }
+};
+
+template <>
+struct Rule<op::mm> {
+  static constexpr std::string_view gradient = "MmBackward0";
+  static Layout infer(const Tensor& self, const Tensor& mat2) {
+    if (self.dim() != 2)
+      throw ShapeError(concat("mm: self must be a matrix, but has ", self.dim(), " dimensions"));
+    if (mat2.dim() != 2)
+      throw ShapeError(concat("mm: mat2 must be a matrix, but has ", mat2.dim(), " dimensions"));
+    check_operands(op::mm::info, self, mat2);
+    if (self.size(1) != mat2.size(0)) {
+      throw ShapeError(
+          concat("mat1 and mat2 shapes cannot be multiplied (", by(self), " and ", by(mat2), ")"));
+    }
+    return result({self.size(0), mat2.size(1)}, self);
+  }
+  static void cpu(Tensor& out, const Tensor& self, const Tensor& mat2) {
+    multiply(out, self, mat2);
+  }
+};
+
+template <>
+struct Rule<op::bmm> {
+  static constexpr std::string_view gradient = "BmmBackward0";
+  static Layout infer(const Tensor& self, const Tensor& mat2) {
+    if (self.dim() != 3)
+      throw ShapeError(
+          concat("bmm: batch1 must be a 3D tensor, but has ", self.dim(), " dimensions"));
+    if (mat2.dim() != 3)
+      throw ShapeError(
+          concat("bmm: batch2 must be a 3D tensor, but has ", mat2.dim(), " dimensions"));
+    check_operands(op::bmm::info, self, mat2);
+    if (self.size(0) != mat2.size(0) || self.size(2) != mat2.size(1)) {
+      throw ShapeError(concat(
+          "bmm: Expected size for first two dimensions of batch2 tensor to be: [", self.size(0),
+          ", ", self.size(2), "] but got: [", mat2.size(0), ", ", mat2.size(1), "]."));
+    }
+    return result({self.size(0), self.size(1), mat2.size(2)}, self);
+  }
+  static void cpu(Tensor& out, const Tensor& self, const Tensor& mat2) {
+    multiply_batch(out, self, mat2);
+  }
+};
+
+template <>
+struct Rule<op::matmul> {
+  static Tensor compose(const Tensor& self, const Tensor& other) {
+    if (self.dim() == 0 || other.dim() == 0) {
+      throw ShapeError(concat("both arguments to matmul need to be at least 1D, but they are ",
+                              self.dim(), "D and ", other.dim(), "D"));
+    }
+    if (self.dim() == 1 && other.dim() == 1) return dot(self, other);
+    if (self.dim() == 2 && other.dim() == 1) return mv(self, other);
+    if (self.dim() == 1 && other.dim() == 2) return mm(self.unsqueeze(0), other).squeeze(0);
+    if (self.dim() == 2 && other.dim() == 2) return mm(self, other);
+    // One matrix, or vector, for a whole batch: the batch is one tall matrix.
+    if (self.dim() > 2 && other.dim() <= 2) {
+      Shape shape = self.shape();
+      const std::int64_t k = shape.back();
+      shape.erase(shape.size() - 1);
+      const Tensor tall = self.reshape({shape.numel(), k});
+      if (other.dim() == 1) return mv(tall, other).view(shape);
+      Tensor product = mm(tall, other);
+      shape.push_back(product.size(1));
+      return product.view(shape);
+    }
+    const Tensor left = self.dim() == 1 ? self.unsqueeze(0) : self;
+    const Tensor right = other.dim() == 1 ? other.unsqueeze(1) : other;
+    const auto batch_of = [](const Tensor& t) {
+      Shape shape = t.shape();
+      shape.erase(shape.size() - 1);
+      shape.erase(shape.size() - 1);
+      return shape;
+    };
+    Shape batch = broadcast_shapes(batch_of(left), batch_of(right));
+    const auto flat = [&](const Tensor& t) {
+      Shape shape = batch;
+      shape.push_back(t.size(-2));
+      shape.push_back(t.size(-1));
+      return t.expand(shape).reshape({batch.numel(), t.size(-2), t.size(-1)});
+    };
+    const Tensor product = bmm(flat(left), flat(right));
+    if (self.dim() > 1) batch.push_back(left.size(-2));
+    if (other.dim() > 1) batch.push_back(right.size(-1));
+    return product.view(batch);
+  }
+};
+
+Tensor dot(const Tensor& self, const Tensor& tensor) { return call<op::dot>(self, tensor); }
+Tensor mv(const Tensor& self, const Tensor& vec) { return call<op::mv>(self, vec); }
+Tensor mm(const Tensor& self, const Tensor& mat2) { return call<op::mm>(self, mat2); }
+Tensor bmm(const Tensor& self, const Tensor& mat2) { return call<op::bmm>(self, mat2); }
+Tensor matmul(const Tensor& self, const Tensor& other) { return call<op::matmul>(self, other); }
+Tensor outer(const Tensor& self, const Tensor& vec2) {
+  if (self.dim() != 1 || vec2.dim() != 1) {
+    throw ShapeError(
+        concat("outer: Expected 1-D arguments, but got ", self.dim(), "-D and ", vec2.dim(), "-D"));
+  }
+  return self.unsqueeze(1) * vec2;
+}
+
+const Tensor& dot_out(const Tensor& out, const Tensor& self, const Tensor& tensor) {
+  return into<op::dot>(out, self, tensor);
+}
+const Tensor& mv_out(const Tensor& out, const Tensor& self, const Tensor& vec) {
+  return into<op::mv>(out, self, vec);
+}
+const Tensor& mm_out(const Tensor& out, const Tensor& self, const Tensor& mat2) {
+  return into<op::mm>(out, self, mat2);
+}
+const Tensor& bmm_out(const Tensor& out, const Tensor& self, const Tensor& mat2) {
+  return into<op::bmm>(out, self, mat2);
+}
+const Tensor& matmul_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  if (self.dim() == 2 && other.dim() == 2) return mm_out(out, self, other);
+  if (self.dim() == 3 && other.dim() == 3 && self.size(0) == other.size(0))
+    return bmm_out(out, self, other);
+  check_no_history(out, self);
+  check_no_history(out, other);
+  const NoGradScope unrecorded;
+  const Tensor product = matmul(self, other);
+  prepare_out(op::matmul::info, out, product.layout());
+  return out.copy_(product);
+}
+
+}  // namespace tenon

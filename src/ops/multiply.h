@@ -1,0 +1,14 @@
+// A batch of products of matrices: which kernel, and who calculates which part.
+#pragma once
+
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+bool can_multiply(DType dtype);
+
+// out[i] = a[i] * b[i], all of three dimensions and one dtype, on the CPU. out is packed, and
+// shares no memory with the others.
+void multiply_batch(const Tensor& out, const Tensor& a, const Tensor& b);
+
+}  // namespace tenon

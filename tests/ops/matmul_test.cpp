@@ -1,0 +1,172 @@
+#include "tenon/matmul.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ops/onednn/instruction_set.h"
+#include "support/matchers.h"
+#include "support/wrappers.h"
+
+namespace tenon {
+namespace {
+
+// Sum by sum, in double.
+Tensor reference(const Tensor& a, const Tensor& b) {
+  const Tensor x = a.to(float64), y = b.to(float64);
+  return (x.unsqueeze(2) * y.unsqueeze(0)).sum(1);
+}
+
+TEST(Matmul, EveryDtypeAndEveryOrderInMemory) {
+  manual_seed(1);
+  for (const DType dtype : {float32, float64, float16, bfloat16, int64, int8, uint8}) {
+    for (const auto& [m, k, n] : {std::tuple(1, 1, 1), std::tuple(3, 5, 7), std::tuple(17, 70, 33),
+                                  std::tuple(1, 300, 20), std::tuple(130, 9, 1)}) {
+      const auto make = [&](std::int64_t rows, std::int64_t columns) {
+        return is_integral(dtype) ? randint(0, 3, {rows, columns}, {.dtype = dtype})
+                                  : randn({rows, columns}).to(dtype);
+      };
+      const Tensor plain_a = make(m, k), plain_b = make(k, n);
+      const Tensor turned_a = make(k, m).t(), turned_b = make(n, k).t();
+      const Tensor wide_a = make(m, 2 * k).slice(1, {}, {}, 2),
+                   wide_b = make(k, 2 * n).slice(1, 0, n);
+      const double close = is_integral(dtype) ? 0
+                           : dtype == float64 ? 1e-12
+                           : dtype == float32 ? 1e-4
+                                              : 0.05;
+      for (const Tensor& a : {plain_a, turned_a, wide_a}) {
+        for (const Tensor& b : {plain_b, turned_b, wide_b}) {
+          const Tensor ours = mm(a, b);
+          EXPECT_EQ(ours.dtype(), dtype);
+          const Tensor known = reference(a, b);
+          const Tensor expected = is_integral(dtype) ? known.to(int64).to(dtype) : known;
+          EXPECT_TRUE(
+              allclose(ours.to(float64), expected.to(float64), {.rtol = close, .atol = close * 4}))
+              << dtype << " " << m << "x" << k << "x" << n;
+        }
+      }
+    }
+  }
+}
+
+TEST(Matmul, ComplexNumbersAndTheirConjugates) {
+  using C = std::complex<double>;
+  const Tensor a = tensor({{C(1, 2), C(0, 1)}}), b = tensor({{C(2, 0)}, {C(0, 1)}});
+  EXPECT_EQ(mm(a, b).item<C>(), C(1, 4));
+  EXPECT_EQ(mm(a.conj(), b).item<C>(), C(3, -4));
+}
+
+TEST(Matmul, ShapesAreThoseOfPyTorch) {
+  const auto shape = [](const Shape& a, const Shape& b) {
+    return matmul(ones(a), ones(b)).shape();
+  };
+  EXPECT_EQ(shape({3}, {3}), Shape({}));
+  EXPECT_EQ(shape({2, 3}, {3}), Shape({2}));
+  EXPECT_EQ(shape({3}, {3, 4}), Shape({4}));
+  EXPECT_EQ(shape({5, 2, 3}, {3}), Shape({5, 2}));
+  EXPECT_EQ(shape({3}, {5, 3, 2}), Shape({5, 2}));
+  EXPECT_EQ(shape({5, 2, 3}, {3, 4}), Shape({5, 2, 4}));
+  EXPECT_EQ(shape({4, 1, 2, 3}, {5, 3, 2}), Shape({4, 5, 2, 2}));
+  EXPECT_EQ(shape({2, 0}, {0, 3}), Shape({2, 3}));
+  EXPECT_TRUE(equal(matmul(ones({2, 0}), ones({0, 3})), zeros({2, 3})));
+  EXPECT_TRUE(equal(outer(tensor({1, 2}), tensor({3, 4})), tensor({{3, 4}, {6, 8}})));
+}
+
+TEST(Matmul, WhatDoesNotFitIsNamed) {
+  expect_error<ShapeError>([] { mm(ones({2, 3}), ones({4, 5})); }, "2x3", "4x5");
+  expect_error<ShapeError>([] { mm(ones({2}), ones({2, 5})); }, "self must be a matrix", "1");
+  expect_error<ShapeError>([] { bmm(ones({2, 3, 2}), ones({3, 2, 3})); }, "[2, 2]", "[3, 2]");
+  expect_error<ShapeError>([] { dot(ones({2}), ones({3})); }, "[2]", "[3]");
+  expect_error<ShapeError>([] { mv(ones({2, 3}), ones({2})); }, "2x3", "2");
+  expect_error<ShapeError>([] { matmul(ones({}), ones({3})); }, "0D", "1D");
+  expect_error<ShapeError>([] { matmul(ones({5, 2, 3}), ones({4, 3, 2})); }, "5", "4");
+  expect_error<DTypeError>([] { mm(ones({2, 2}), ones({2, 2}, {.dtype = float64})); }, "float32",
+                           "float64");
+  expect_error<NotImplementedError>(
+      [] { mm(ones({2, 2}, {.dtype = bool_}), ones({2, 2}, {.dtype = bool_})); }, "mm", "Bool");
+  expect_error<DeviceError>([] { mm(ones({2, 2}), empty({2, 2}, {.device = "meta"})); }, "meta");
+  EXPECT_EQ(mm(empty({2, 3}, {.device = "meta"}), empty({3, 4}, {.device = "meta"})).shape(),
+            Shape({2, 4}));
+}
+
+TEST(Matmul, WritesIntoMemoryThatIsThere) {
+  const Tensor a = rand({4, 4}), b = rand({4, 4}), product = mm(a, b), out = empty({4, 4});
+  const void* const memory = out.data_ptr();
+  mm_out(out, a, b);
+  EXPECT_TRUE(equal(out, product));
+  EXPECT_EQ(out.data_ptr(), memory);
+  EXPECT_EQ(out.version(), 1);
+  mm_out(out.t(), a, b);  // another order in memory
+  EXPECT_TRUE(equal(out.t(), product));
+  mm_out(a, a, b);  // what is read is what is written
+  EXPECT_TRUE(equal(a, product));
+  const Tensor batch = empty({0});
+  matmul_out(batch, rand({2, 3, 4}), b);
+  EXPECT_EQ(batch.shape(), Shape({2, 3, 4}));
+  expect_error<ShapeError>([&] { mm_out(out, rand({2, 4}), b); }, "[4, 4]", "[2, 4]");
+}
+
+TEST(Matmul, ResultsDoNotDependOnTheNumberOfThreads) {
+  manual_seed(3);
+  const int before = get_num_threads();
+  for (const DType dtype : {float32, bfloat16, float64}) {
+    for (const auto& [m, k, n] :
+         {std::tuple(300, 700, 500), std::tuple(1, 4000, 1000), std::tuple(2000, 64, 40)}) {
+      const Tensor a = randn({m, k}).to(dtype), b = randn({k, n}).to(dtype);
+      set_num_threads(1);
+      const Tensor one = mm(a, b);
+      for (const int threads : {2, 3, 8}) {
+        set_num_threads(threads);
+        EXPECT_TRUE(equal(mm(a, b), one)) << dtype << threads;
+      }
+    }
+  }
+  set_num_threads(before);
+}
+
+// oneDNN's OpenMP would wait for threads that a fork leaves behind.
+TEST(Matmul, AForkedChildMultipliesToo) {
+  const Tensor a = rand({400, 400}), b = rand({400, 400}), product = mm(a, b);
+  const pid_t child = fork();
+  if (child == 0) _exit(equal(mm(a, b), product) ? 0 : 1);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(Matmul, HistoryHasTheNamesOfPyTorch) {
+  const Tensor x = ones({2, 2}, {.requires_grad = true});
+  EXPECT_EQ(matmul(x, x).grad_fn()->name(), "MmBackward0");
+  EXPECT_EQ(mv(x, x[0]).grad_fn()->name(), "MvBackward0");
+  EXPECT_EQ(dot(x[0], x[1]).grad_fn()->name(), "DotBackward0");
+  EXPECT_EQ(bmm(x.unsqueeze(0), x.unsqueeze(0)).grad_fn()->name(), "BmmBackward0");
+  expect_error<AutogradError>([&] { mm_out(empty({2, 2}), x, x); }, "out");
+}
+
+// A processor in words: the highest leaf, whether it claims tiles, and what it says of them.
+CpuidRegisters registers(std::uint32_t leaf, std::uint32_t subleaf, std::uint32_t highest,
+                         bool claims, std::uint32_t palettes, std::uint32_t tiles) {
+  if (leaf == 0) return {highest, 0, 0, 0};
+  if (leaf == 7) return {0, 0, 0, claims ? (1u << 22) | (1u << 24) | (1u << 25) : 0};
+  if (leaf == 0x1D && subleaf == 0) return {palettes, 0, 0, 0};
+  if (leaf == 0x1D && subleaf == 1) return {0x04002000, tiles, 16, 0};
+  return {};
+}
+bool missing(std::uint32_t highest, bool claims, std::uint32_t palettes, std::uint32_t tiles) {
+  return claims_missing_tiles([&](std::uint32_t leaf, std::uint32_t subleaf) {
+    return registers(leaf, subleaf, highest, claims, palettes, tiles);
+  });
+}
+
+TEST(InstructionSet, TilesThatAreClaimedAndNotDescribedAreFound) {
+  EXPECT_FALSE(missing(0x20, true, 1, 0x00080040));  // a real one
+  EXPECT_FALSE(missing(0x20, false, 0, 0));          // one before AMX
+  EXPECT_FALSE(missing(0x06, false, 0, 0));          // an old one
+  EXPECT_TRUE(missing(0x20, true, 0, 0));            // a virtual one with an empty leaf,
+  EXPECT_TRUE(missing(0x20, true, 1, 0));            // with a palette of nothing,
+  EXPECT_TRUE(missing(0x16, true, 1, 0x00080040));   // or without the leaf
+}
+
+TEST(InstructionSet, OneDnnIsLimitedBeforeItIsUsed) { EXPECT_TRUE(limit_instruction_set()); }
+
+}  // namespace
+}  // namespace tenon
