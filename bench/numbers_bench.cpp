@@ -74,6 +74,38 @@ void randn_1e7(benchmark::State& state) {
 TENON_BIG(rand_1e7);
 TENON_BIG(randn_1e7);
 
+void multiply(benchmark::State& state, std::int64_t n, DType dtype) {
+  const Tensor a = rand({n, n}).to(dtype), b = rand({n, n}).to(dtype);
+  const Tensor out = empty({n, n}, {.dtype = dtype});
+  for (auto _ : state) mm_out(out, a, b);
+}
+void mm_1024(benchmark::State& state) { multiply(state, 1024, float32); }
+void mm_1024_bfloat16(benchmark::State& state) { multiply(state, 1024, bfloat16); }
+void mm_1024_float64(benchmark::State& state) { multiply(state, 1024, float64); }
+void mm_64(benchmark::State& state) { multiply(state, 64, float32); }
+TENON_BIG(mm_1024);
+TENON_BIG(mm_1024_bfloat16);
+TENON_BIG(mm_1024_float64);
+TENON_BIG(mm_64);
+
+void sort_1e6(benchmark::State& state) {
+  const Tensor x = rand({1'000'000});
+  for (auto _ : state) benchmark::DoNotOptimize(sort(x));
+}
+void topk_1e6(benchmark::State& state) {
+  const Tensor x = rand({1'000'000});
+  for (auto _ : state) benchmark::DoNotOptimize(topk(x, 10));
+}
+// Rows of a table of words.
+void index_select_64mb(benchmark::State& state) {
+  const Tensor table = rand({50'000, 1024}), words = randint(0, 50'000, {16'384});
+  const Tensor out = empty({16'384, 1024});
+  for (auto _ : state) index_select_out(out, table, 0, words);
+}
+TENON_BIG(sort_1e6);
+TENON_BIG(topk_1e6);
+TENON_BIG(index_select_64mb);
+
 void add_4(benchmark::State& state) {
   const Tensor x = rand({4}), y = rand({4});
   for (auto _ : state) benchmark::DoNotOptimize(x + y);

@@ -50,6 +50,12 @@ def numbers():
     a, b, out = torch.rand(many), torch.rand(many), torch.ones(many)
     narrow = torch.ones(many, dtype=torch.bfloat16)
     x, y = torch.rand(4), torch.rand(4)
+    row = torch.rand(10**6)
+    table, words, picked = torch.rand(50_000, 1024), torch.randint(50_000, (16_384,)), torch.empty(16_384, 1024)
+
+    def product(n, dtype):
+        left, right, result = torch.rand(n, n).to(dtype), torch.rand(n, n).to(dtype), torch.empty(n, n, dtype=dtype)
+        return lambda: torch.mm(left, right, out=result)
     return {
         "cast_400mb": lambda: narrow.copy_(a),
         "fill_400mb": lambda: out.fill_(3.0),
@@ -59,6 +65,13 @@ def numbers():
         "sum_400mb": lambda: a.sum(),
         "rand_1e7": lambda: torch.rand(10**7),
         "randn_1e7": lambda: torch.randn(10**7),
+        "mm_1024": product(1024, torch.float32),
+        "mm_1024_bfloat16": product(1024, torch.bfloat16),
+        "mm_1024_float64": product(1024, torch.float64),
+        "mm_64": product(64, torch.float32),
+        "sort_1e6": lambda: torch.sort(row),
+        "topk_1e6": lambda: torch.topk(row, 10),
+        "index_select_64mb": lambda: torch.index_select(table, 0, words, out=picked),
         "add_4": lambda: x + y,
         "sum_4": lambda: x.sum(),
     }

@@ -27,6 +27,10 @@ TARGETS = {"swap": (20, None), "swap_parameters": (20, None), "empty_4": (100, 5
 TO_NANOSECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
+# PyTorch's oneDNN dies in a virtual machine that claims tiles it does not have (src/ops/onednn/instruction_set.h).
+PEER_ENVIRONMENT = {**os.environ, "ONEDNN_MAX_CPU_ISA": os.environ.get("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")}
+
+
 def ours(suite):
     command = [BUILD / "bench" / f"{suite}_bench", "--benchmark_format=json", "--benchmark_min_time=0.1"]
     report = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
@@ -47,7 +51,7 @@ def build_libtorch_peer():
 
 
 def run_json(*command):
-    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return json.loads(subprocess.run(command, check=True, capture_output=True, env=PEER_ENVIRONMENT).stdout)
 
 
 def text(nanoseconds):
