@@ -4,6 +4,7 @@
 
 #include "kernels/elementwise.h"
 #include "kernels/elementwise_tables.h"
+#include "kernels/streaming.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/binary_simd.cpp"
@@ -185,8 +186,12 @@ void StreamedRow(const BinaryOperands& row, std::int64_t n) {
   std::int64_t i = 0;
   for (const std::int64_t head = HWY_MIN(n, (64 - past) % 64 / 4); i < head; ++i)
     out[i] = F::Of(a[i], b[i]);
-  for (; i + lanes <= n; i += lanes)
+  const Prefetch prefetch;
+  for (; i + lanes <= n; i += lanes) {
+    prefetch(a + i);
+    prefetch(b + i);
     hn::Stream(Apply(F(), hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, out + i);
+  }
   hwy::FlushStream();
   for (; i < n; ++i) out[i] = F::Of(a[i], b[i]);
 }

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "kernels/streaming.h"
 #include "tenon/half.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -67,9 +68,12 @@ void Narrowing(const void* from, void* to, std::int64_t n, bool stream) {
       dst[i] = Narrow(src[i]).bits;
     // Four places at once: more of memory's answers are under way than one row of addresses asks
     // for.
+    const Prefetch prefetch;
     const std::int64_t quarter = (n - i) / 4 / 64 * 64;
     for (const std::int64_t end = i + quarter; i < end; i += 2 * lanes) {
       for (std::int64_t at = i; at < i + 4 * quarter; at += quarter) {
+        prefetch(src + at);
+        prefetch(src + at + lanes);
         const V16 low = kConvert(hn::LoadU(d, src + at));
         const V16 high = kConvert(hn::LoadU(d, src + at + lanes));
         hn::Stream(hn::Combine(d16, high, low), d16, dst + at);

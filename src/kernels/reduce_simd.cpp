@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "kernels/streaming.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/reduce_simd.cpp"
 #include "hwy/foreach_target.h"  // goes before highway.h
@@ -17,10 +19,13 @@ constexpr std::int64_t kLanes = 32;
 template <class T>
 double SumOf(const std::byte* HWY_RESTRICT data, std::int64_t n) {
   double lanes[kLanes] = {};
+  const Prefetch prefetch;
   std::int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     T piece[kLanes];
-    std::memcpy(piece, data + i * static_cast<std::int64_t>(sizeof(T)), sizeof piece);
+    const std::byte* from = data + i * static_cast<std::int64_t>(sizeof(T));
+    for (std::size_t line = 0; line < sizeof piece; line += 64) prefetch(from + line);
+    std::memcpy(piece, from, sizeof piece);
     for (std::int64_t lane = 0; lane < kLanes; ++lane)
       lanes[lane] += static_cast<double>(piece[lane]);
   }

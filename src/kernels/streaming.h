@@ -1,4 +1,4 @@
-// When results are written past the caches.
+// When results are written past the caches, and operands asked for ahead of time.
 #pragma once
 
 #include <cstdint>
@@ -8,5 +8,22 @@ namespace tenon {
 // From so many bytes on, a result does not fit the caches: written there, it would only push out
 // what others need, after the old bytes were read in for nothing.
 inline constexpr std::int64_t kStreamedBytes = std::int64_t{32} << 20;
+
+// Asks for the cache line that a long row of addresses will come to, where that helps: on Intel's
+// processors sums are half as fast again, while AMD's fetch ahead far enough by themselves and lose
+// a little. An address behind the end is no mistake.
+class Prefetch {
+ public:
+  Prefetch() noexcept : helps_(wanted()) {}
+  void operator()(const void* place) const noexcept {
+    if (!helps_) return;
+    const std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(place) + 8192;
+    __builtin_prefetch(reinterpret_cast<const void*>(ahead), 0, 2);
+  }
+
+ private:
+  static bool wanted() noexcept;
+  bool helps_;
+};
 
 }  // namespace tenon

@@ -5,9 +5,11 @@
 
 #include "kernels/elementwise.h"
 #include "kernels/elementwise_tables.h"
+#include "kernels/streaming.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/unary_simd.cpp"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // goes before highway.h
 #include "hwy/highway.h"
 #include "kernels/exp-inl.h"
@@ -216,9 +218,30 @@ void ExpRow(const UnaryOperands& row, std::int64_t n) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   HWY_ALIGN float piece[HWY_MAX_BYTES / sizeof(float)];
+  const auto at_most = [&](std::int64_t from, std::int64_t count) {
+    for (std::int64_t k = 0; k < count; ++k)
+      std::memcpy(&piece[k], row.a + (from + k) * row.a_stride, sizeof(float));
+    for (std::int64_t k = count; k < lanes; ++k) piece[k] = 0;
+    hn::Store(Exp(d, hn::Load(d, piece)), d, piece);
+    for (std::int64_t k = 0; k < count; ++k)
+      std::memcpy(row.out + (from + k) * row.out_stride, &piece[k], sizeof(float));
+  };
   const bool packed = row.out_stride == sizeof(float) && row.a_stride == sizeof(float);
+  const auto place = reinterpret_cast<std::uintptr_t>(row.out);
+  const bool aligned = (place | reinterpret_cast<std::uintptr_t>(row.a)) % sizeof(float) == 0;
   std::int64_t i = 0;
-  if (packed) {
+  if (packed && aligned && n * 4 >= kStreamedBytes / 2) {
+    const auto* from = reinterpret_cast<const float*>(row.a);
+    auto* to = reinterpret_cast<float*>(row.out);
+    const auto head = static_cast<std::int64_t>((64 - place % 64) % 64 / sizeof(float));
+    for (; i < head; i += HWY_MIN(lanes, head - i)) at_most(i, HWY_MIN(lanes, head - i));
+    const Prefetch prefetch;
+    for (; i + lanes <= n; i += lanes) {
+      prefetch(from + i);
+      hn::Stream(Exp(d, hn::LoadU(d, from + i)), d, to + i);
+    }
+    hwy::FlushStream();
+  } else if (packed) {
     for (; i + lanes <= n; i += lanes) {
       // Elements may lie at any byte; the copies become one instruction each.
       std::memcpy(piece, row.a + i * 4, hn::Lanes(d) * sizeof(float));
@@ -226,15 +249,7 @@ void ExpRow(const UnaryOperands& row, std::int64_t n) {
       std::memcpy(row.out + i * 4, piece, hn::Lanes(d) * sizeof(float));
     }
   }
-  for (; i < n; i += lanes) {
-    const std::int64_t count = HWY_MIN(lanes, n - i);
-    for (std::int64_t k = 0; k < count; ++k)
-      std::memcpy(&piece[k], row.a + (i + k) * row.a_stride, sizeof(float));
-    for (std::int64_t k = count; k < lanes; ++k) piece[k] = 0;
-    hn::Store(Exp(d, hn::Load(d, piece)), d, piece);
-    for (std::int64_t k = 0; k < count; ++k)
-      std::memcpy(row.out + (i + k) * row.out_stride, &piece[k], sizeof(float));
-  }
+  for (; i < n; i += lanes) at_most(i, HWY_MIN(lanes, n - i));
 }
 
 UnaryRow FindUnary(UnaryFunction function, DType dtype) {

@@ -104,6 +104,10 @@ TEST_F(InstructionSets, SumsAndFills) {
   const Tensor x = rand({100003});
   expect_same_bits([&] { return x.sum(); }, "sum float32");
   expect_same_bits([&] { return x.to(float64).sum(); }, "sum float64");
+  const Tensor large = rand({(std::int64_t{33} << 20) / 2 + 3}).narrow(0, 1, (33 << 20) / 2);
+  expect_same_bits([&] { return exp(large); }, "exp");
+  expect_same_bits([&] { return large + large; }, "add");
+  expect_same_bits([&] { return large.to(bfloat16); }, "cast");
   expect_same_bits([] { return full({(std::int64_t{33} << 20) / 4 + 3}, 2.5); }, "full");
 }
 
