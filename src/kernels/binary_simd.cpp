@@ -176,8 +176,8 @@ HWY_INLINE V Apply(Div /*function*/, V a, V b) {
   return hn::Div(a, b);
 }
 
-template <class F>
-void StreamedRow(const BinaryOperands& row, std::int64_t n) {
+template <class F, bool kAhead>
+void StreamedRowOf(const BinaryOperands& row, std::int64_t n) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   auto* out = reinterpret_cast<float*>(row.out);
@@ -186,22 +186,26 @@ void StreamedRow(const BinaryOperands& row, std::int64_t n) {
   std::int64_t i = 0;
   for (const std::int64_t head = HWY_MIN(n, (64 - past) % 64 / 4); i < head; ++i)
     out[i] = F::Of(a[i], b[i]);
-  const Prefetch prefetch;
   for (; i + lanes <= n; i += lanes) {
-    prefetch(a + i);
-    prefetch(b + i);
+    prefetch<kAhead>(a + i);
+    prefetch<kAhead>(b + i);
     hn::Stream(Apply(F(), hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, out + i);
   }
   hwy::FlushStream();
   for (; i < n; ++i) out[i] = F::Of(a[i], b[i]);
 }
 
+template <class F>
+BinaryRow StreamedRow() {
+  return prefetch_helps() ? StreamedRowOf<F, true> : StreamedRowOf<F, false>;
+}
+
 BinaryRow FindStreamed(BinaryFunction function) {
   switch (function) {
-    case BinaryFunction::add: return StreamedRow<Add>;
-    case BinaryFunction::sub: return StreamedRow<Sub>;
-    case BinaryFunction::mul: return StreamedRow<Mul>;
-    case BinaryFunction::div: return StreamedRow<Div>;
+    case BinaryFunction::add: return StreamedRow<Add>();
+    case BinaryFunction::sub: return StreamedRow<Sub>();
+    case BinaryFunction::mul: return StreamedRow<Mul>();
+    case BinaryFunction::div: return StreamedRow<Div>();
     default: return nullptr;
   }
 }

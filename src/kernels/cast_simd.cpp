@@ -55,6 +55,24 @@ std::int64_t Unaligned(const T* dst) {
   return past == 0 ? 0 : static_cast<std::int64_t>((64 - past) / sizeof(T));
 }
 
+// Four places at once: more of memory's answers are under way than one row of addresses asks for.
+template <V16 (*kConvert)(VF), bool kAhead>
+void Quarters(const float* HWY_RESTRICT src, std::uint16_t* HWY_RESTRICT dst,
+              std::int64_t quarter) {
+  const DF d;
+  const DU16x2 d16;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t i = 0; i < quarter; i += 2 * lanes) {
+    for (std::int64_t at = i; at < i + 4 * quarter; at += quarter) {
+      prefetch<kAhead>(src + at);
+      prefetch<kAhead>(src + at + lanes);
+      const V16 low = kConvert(hn::LoadU(d, src + at));
+      const V16 high = kConvert(hn::LoadU(d, src + at + lanes));
+      hn::Stream(hn::Combine(d16, high, low), d16, dst + at);
+    }
+  }
+}
+
 template <class Narrow, V16 (*kConvert)(VF)>
 void Narrowing(const void* from, void* to, std::int64_t n, bool stream) {
   const auto* HWY_RESTRICT src = static_cast<const float*>(from);
@@ -66,20 +84,12 @@ void Narrowing(const void* from, void* to, std::int64_t n, bool stream) {
   if (stream) {
     for (const std::int64_t head = HWY_MIN(n, Unaligned(dst)); i < head; ++i)
       dst[i] = Narrow(src[i]).bits;
-    // Four places at once: more of memory's answers are under way than one row of addresses asks
-    // for.
-    const Prefetch prefetch;
     const std::int64_t quarter = (n - i) / 4 / 64 * 64;
-    for (const std::int64_t end = i + quarter; i < end; i += 2 * lanes) {
-      for (std::int64_t at = i; at < i + 4 * quarter; at += quarter) {
-        prefetch(src + at);
-        prefetch(src + at + lanes);
-        const V16 low = kConvert(hn::LoadU(d, src + at));
-        const V16 high = kConvert(hn::LoadU(d, src + at + lanes));
-        hn::Stream(hn::Combine(d16, high, low), d16, dst + at);
-      }
-    }
-    i += 3 * quarter;
+    if (prefetch_helps())
+      Quarters<kConvert, true>(src + i, dst + i, quarter);
+    else
+      Quarters<kConvert, false>(src + i, dst + i, quarter);
+    i += 4 * quarter;
     hwy::FlushStream();
   }
   for (; i + 2 * lanes <= n; i += 2 * lanes) {

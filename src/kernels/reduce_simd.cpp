@@ -16,15 +16,14 @@ namespace HWY_NAMESPACE {
 // As many partial sums on every machine, so that all give the same result.
 constexpr std::int64_t kLanes = 32;
 
-template <class T>
-double SumOf(const std::byte* HWY_RESTRICT data, std::int64_t n) {
+template <class T, bool kAhead>
+double SumPieces(const std::byte* HWY_RESTRICT data, std::int64_t n) {
   double lanes[kLanes] = {};
-  const Prefetch prefetch;
   std::int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     T piece[kLanes];
     const std::byte* from = data + i * static_cast<std::int64_t>(sizeof(T));
-    for (std::size_t line = 0; line < sizeof piece; line += 64) prefetch(from + line);
+    for (std::size_t line = 0; line < sizeof piece; line += 64) prefetch<kAhead>(from + line);
     std::memcpy(piece, from, sizeof piece);
     for (std::int64_t lane = 0; lane < kLanes; ++lane)
       lanes[lane] += static_cast<double>(piece[lane]);
@@ -38,6 +37,11 @@ double SumOf(const std::byte* HWY_RESTRICT data, std::int64_t n) {
     for (std::int64_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
   }
   return lanes[0];
+}
+
+template <class T>
+double SumOf(const std::byte* data, std::int64_t n) {
+  return prefetch_helps() ? SumPieces<T, true>(data, n) : SumPieces<T, false>(data, n);
 }
 
 double SumFloats(const std::byte* data, std::int64_t n) { return SumOf<float>(data, n); }

@@ -6,7 +6,7 @@
 
 namespace tenon {
 
-bool Prefetch::wanted() noexcept {
+bool prefetch_helps() noexcept {
 #if defined(__x86_64__)
   static const bool intel = [] {
     unsigned highest = 0, b = 0, c = 0, d = 0;

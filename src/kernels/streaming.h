@@ -9,21 +9,16 @@ namespace tenon {
 // what others need, after the old bytes were read in for nothing.
 inline constexpr std::int64_t kStreamedBytes = std::int64_t{32} << 20;
 
-// Asks for the cache line that a long row of addresses will come to, where that helps: on Intel's
+// Whether to ask for the cache lines that a long row of addresses will come to: on Intel's
 // processors sums are half as fast again, while AMD's fetch ahead far enough by themselves and lose
 // a little. An address behind the end is no mistake.
-class Prefetch {
- public:
-  Prefetch() noexcept : helps_(wanted()) {}
-  void operator()(const void* place) const noexcept {
-    if (!helps_) return;
+bool prefetch_helps() noexcept;
+template <bool kAhead>
+inline void prefetch(const void* place) noexcept {
+  if constexpr (kAhead) {
     const std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(place) + 8192;
     __builtin_prefetch(reinterpret_cast<const void*>(ahead), 0, 2);
   }
-
- private:
-  static bool wanted() noexcept;
-  bool helps_;
-};
+}
 
 }  // namespace tenon

@@ -214,6 +214,16 @@ struct Signbit {
   }
 };
 
+template <bool kAhead>
+void StreamExp(const float* from, float* to, std::int64_t n) {
+  const hn::ScalableTag<float> d;
+  for (std::int64_t i = 0; i < n; i += static_cast<std::int64_t>(hn::Lanes(d))) {
+    prefetch<kAhead>(from + i);
+    hn::Stream(Exp(d, hn::LoadU(d, from + i)), d, to + i);
+  }
+  hwy::FlushStream();
+}
+
 void ExpRow(const UnaryOperands& row, std::int64_t n) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -235,12 +245,12 @@ void ExpRow(const UnaryOperands& row, std::int64_t n) {
     auto* to = reinterpret_cast<float*>(row.out);
     const auto head = static_cast<std::int64_t>((64 - place % 64) % 64 / sizeof(float));
     for (; i < head; i += HWY_MIN(lanes, head - i)) at_most(i, HWY_MIN(lanes, head - i));
-    const Prefetch prefetch;
-    for (; i + lanes <= n; i += lanes) {
-      prefetch(from + i);
-      hn::Stream(Exp(d, hn::LoadU(d, from + i)), d, to + i);
-    }
-    hwy::FlushStream();
+    const std::int64_t whole = (n - i) / lanes * lanes;
+    if (prefetch_helps())
+      StreamExp<true>(from + i, to + i, whole);
+    else
+      StreamExp<false>(from + i, to + i, whole);
+    i += whole;
   } else if (packed) {
     for (; i + lanes <= n; i += lanes) {
       // Elements may lie at any byte; the copies become one instruction each.
