@@ -1,4 +1,5 @@
-// Functions of three tensors that round once, the ones optimizers are made of.
+// Functions of three tensors that add a product without rounding it first, the ones optimizers are
+// made of.
 //
 //   p.add_(g, {.alpha = -lr});
 //   exp_avg.lerp_(g, 1 - beta1);
@@ -22,6 +23,16 @@ struct TENON_API add_scaled {
   static OpInfo info;
 };
 struct TENON_API add_scaled_ {
+  using Signature = const Tensor&(const Tensor& self, const Tensor& other, const Scalar& alpha);
+  static constexpr OpKind kind = OpKind::inplace;
+  static OpInfo info;
+};
+struct TENON_API sub_scaled {
+  using Signature = Tensor(const Tensor& self, const Tensor& other, const Scalar& alpha);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API sub_scaled_ {
   using Signature = const Tensor&(const Tensor& self, const Tensor& other, const Scalar& alpha);
   static constexpr OpKind kind = OpKind::inplace;
   static OpInfo info;

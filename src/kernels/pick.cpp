@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <limits>
 
 #include "base/convert.h"
@@ -69,7 +70,35 @@ void combine_row(const Pointers& at, const Strides& strides, std::int64_t n, std
   });
 }
 
+// With one rounding, where the numbers are floating ones.
+template <class T>
+void add_scaled_row(const Pointers& at, const Strides& strides, std::int64_t n, std::int64_t step,
+                    const void* factor) {
+  const T scale = load_element<T>(static_cast<const std::byte*>(factor));
+  run_row(at, strides, n, step, [scale](const std::byte* own, std::byte* place) {
+    const T x = load_element<T>(own), y = load_element<T>(place);
+    if constexpr (std::floating_point<T>) {
+      store_element<T>(place, std::fma(scale, x, y));
+    } else if constexpr (std::same_as<T, Half> || std::same_as<T, BFloat16>) {
+      store_element<T>(
+          place, convert<T>(std::fma(convert<float>(scale), convert<float>(x), convert<float>(y))));
+    } else {
+      store_element<T>(place, combined<T, false>(y, combined<T, true>(scale, x)));
+    }
+  });
+}
+
 using Row = void (*)(const Pointers& at, const Strides& strides, std::int64_t n, std::int64_t step);
+using ScaledRow = void (*)(const Pointers& at, const Strides& strides, std::int64_t n,
+                           std::int64_t step, const void* factor);
+
+ScaledRow scaled_row_of(DType dtype) {
+  ScaledRow row = nullptr;
+  visit(dtype, [&]<class T>() {
+    if constexpr (kCombines<T>) row = add_scaled_row<T>;
+  });
+  return row;
+}
 
 Row row_of(PickFunction function, DType dtype) {
   Row row = nullptr;
@@ -92,8 +121,9 @@ bool has_pick(PickFunction function, DType dtype) { return row_of(function, dtyp
 
 void pick_elements(PickFunction function, std::span<const std::int64_t> shape, std::size_t dim,
                    const Operand& own, const Operand& index, const Operand& table,
-                   std::int64_t table_stride, DType dtype) {
+                   std::int64_t table_stride, DType dtype, const void* factor) {
   const Row row = row_of(function, dtype);
+  const ScaledRow scaled = factor != nullptr ? scaled_row_of(dtype) : nullptr;
   const std::int64_t step = table_stride * table.itemsize;
   std::int64_t numel = 1;
   for (const std::int64_t size : shape) numel *= size;
@@ -101,7 +131,10 @@ void pick_elements(PickFunction function, std::span<const std::int64_t> shape, s
   const auto run = [&](std::span<const std::int64_t> part, const std::array<Operand, 3>& operands) {
     const Loop<3> loop(part, operands);
     loop.run(0, loop.numel(), [&](const Pointers& at, const Strides& strides, std::int64_t n) {
-      row(at, strides, n, step);
+      if (scaled != nullptr)
+        scaled(at, strides, n, step, factor);
+      else
+        row(at, strides, n, step);
     });
   };
   // Shared out along another dimension, the places that meet stay with one thread.

@@ -444,7 +444,7 @@ Tensor div(const Tensor& self, const Tensor& other, DivOptions options) {
 Tensor round(const Tensor& self, RoundOptions options) {
   if (options.decimals == 0) return round(self);
   if (!self.is_floating_point()) not_implemented("round", self.dtype());
-  const double power = std::pow(10.0, static_cast<double>(std::abs(options.decimals)));
+  const double power = std::pow(10.0, std::abs(static_cast<double>(options.decimals)));
   const Tensor x = self.to(compute_dtype(self.dtype()));
   const Tensor rounded = options.decimals > 0 ? round(x * power) / power : round(x / power) * power;
   return rounded.to(self.dtype());

@@ -1,4 +1,4 @@
-// Functions of three tensors that round once.
+// Functions of three tensors that add a product without rounding it first.
 #include "tenon/fused.h"
 
 #include <complex>
@@ -16,6 +16,8 @@ namespace tenon {
 
 constinit OpInfo op::add_scaled::info{"add", kind};
 constinit OpInfo op::add_scaled_::info{"add_", kind};
+constinit OpInfo op::sub_scaled::info{"sub", kind};
+constinit OpInfo op::sub_scaled_::info{"sub_", kind};
 constinit OpInfo op::lerp::info{"lerp", kind};
 constinit OpInfo op::lerp_::info{"lerp_", kind};
 constinit OpInfo op::addcmul::info{"addcmul", kind};
@@ -40,13 +42,14 @@ void check_alpha(DType dtype, const Scalar& alpha) {
 // alpha as an operand: one element of the dtype of the result.
 class Scaled {
  public:
-  Scaled(const Tensor& self, const Tensor& other, const Scalar& alpha)
-      : dtype_(promoted_dtype({&self, &other})),
+  Scaled(const OpInfo& info, const Tensor& self, const Tensor& other, const Scalar& alpha)
+      : info_(info),
+        dtype_(promoted_dtype({&self, &other})),
         alpha_(number(dtype_, alpha)),
         self_(self),
         other_(other) {}
   Ternary ternary() const {
-    return {op::add_scaled::info, TernaryFunction::add_scaled, dtype_, self_, other_, alpha_};
+    return {info_, TernaryFunction::add_scaled, dtype_, self_, other_, alpha_};
   }
 
  private:
@@ -55,6 +58,7 @@ class Scaled {
     return full({}, alpha, {.dtype = dtype, .device = Device::cpu()});
   }
 
+  const OpInfo& info_;
   DType dtype_;
   Tensor alpha_;
   const Tensor &self_, &other_;
@@ -70,10 +74,6 @@ Ternary lerp_of(const Tensor& self, const Tensor& end, const Tensor& weight) {
   check_dtype("end", end);
   if (weight.dim() != 0) check_dtype("weight", weight);
   if (is_complex(weight.dtype()) && !is_complex(self.dtype())) check_dtype("weight", weight);
-  if (weight.dim() == 0 && !weight.is_floating_point() && !weight.is_complex() &&
-      !weight.body().is_wrapped_number()) {
-    check_dtype("weight", weight);
-  }
   return {op::lerp::info, TernaryFunction::lerp, self.dtype(), self, end, weight};
 }
 
@@ -107,25 +107,57 @@ Ref<Node> lerp_node(const Tensor& weight) {
 
 }  // namespace
 
-template <>
-struct Rule<op::add_scaled> {
-  static constexpr std::string_view gradient = "AddBackward0";
+namespace {
+
+Scalar negative(const Scalar& alpha) {
+  switch (alpha.kind()) {
+    case Scalar::Kind::boolean: return alpha;  // refused later
+    case Scalar::Kind::real: return -alpha.to<double>();
+    case Scalar::Kind::complex: return -alpha.to<std::complex<double>>();
+    default:
+      return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(alpha.to<std::int64_t>()));
+  }
+}
+
+template <class O, bool kSubtracts>
+struct ScaledRule {
+  static Scaled scaled(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+    return {O::info, self, other, kSubtracts ? negative(alpha) : alpha};
+  }
   static Layout infer(const Tensor& self, const Tensor& other, const Scalar& alpha) {
-    return infer_ternary(Scaled(self, other, alpha).ternary());
+    return infer_ternary(scaled(self, other, alpha).ternary());
   }
   static void cpu(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
-    run_ternary(Scaled(self, other, alpha).ternary(), out, 1);
+    run_ternary(scaled(self, other, alpha).ternary(), out, 1);
   }
 };
-template <>
-struct Rule<op::add_scaled_> {
-  static constexpr std::string_view gradient = "AddBackward0";
+template <class O, bool kSubtracts>
+struct ScaledInPlaceRule {
   static void check(const Tensor& self, const Tensor& other, const Scalar& alpha) {
-    check_ternary(Scaled(self, other, alpha).ternary());
+    check_ternary(ScaledRule<O, kSubtracts>::scaled(self, other, alpha).ternary());
   }
   static void cpu(const Tensor& self, const Tensor& other, const Scalar& alpha) {
-    run_ternary(Scaled(self, other, alpha).ternary(), self, 1);
+    run_ternary(ScaledRule<O, kSubtracts>::scaled(self, other, alpha).ternary(), self, 1);
   }
+};
+
+}  // namespace
+
+template <>
+struct Rule<op::add_scaled> : ScaledRule<op::add_scaled, false> {
+  static constexpr std::string_view gradient = "AddBackward0";
+};
+template <>
+struct Rule<op::add_scaled_> : ScaledInPlaceRule<op::add_scaled_, false> {
+  static constexpr std::string_view gradient = "AddBackward0";
+};
+template <>
+struct Rule<op::sub_scaled> : ScaledRule<op::sub_scaled, true> {
+  static constexpr std::string_view gradient = "SubBackward0";
+};
+template <>
+struct Rule<op::sub_scaled_> : ScaledInPlaceRule<op::sub_scaled_, true> {
+  static constexpr std::string_view gradient = "SubBackward0";
 };
 
 template <>
@@ -199,52 +231,44 @@ struct Rule<op::addcdiv_> : TernaryInPlaceRule<addcdiv_of> {
 
 namespace {
 
-bool is_one(const Scalar& alpha) {
+// Whether it changes nothing; what it may not be is refused first.
+bool is_one(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  check_alpha(promoted_dtype({&self, &other}), alpha);
   return alpha.kind() != Scalar::Kind::boolean && alpha.to<std::complex<double>>() == 1.0;
-}
-Scalar negative(const Scalar& alpha) {
-  switch (alpha.kind()) {
-    case Scalar::Kind::boolean: return alpha;  // refused later
-    case Scalar::Kind::real: return -alpha.to<double>();
-    case Scalar::Kind::complex: return -alpha.to<std::complex<double>>();
-    default:
-      return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(alpha.to<std::int64_t>()));
-  }
 }
 // Of bools, adding is "or", and a factor "and". False: they are no bools.
 bool of_bools(const Tensor& self, const Tensor& other) {
   return self.dtype() == bool_ && other.dtype() == bool_;
 }
 Tensor scaled_bools(const Tensor& other, const Scalar& alpha) {
-  check_alpha(bool_, alpha);
   return logical_and(other, alpha.to<bool>());
 }
 // sub says what is wrong with bools.
 bool is_plain_sub(const Tensor& self, const Tensor& other, const Scalar& alpha) {
-  return is_one(alpha) || self.dtype() == bool_ || other.dtype() == bool_;
+  return self.dtype() == bool_ || other.dtype() == bool_ || is_one(self, other, alpha);
 }
 
 }  // namespace
 
 Tensor add(const Tensor& self, const Tensor& other, AlphaOptions options) {
-  if (is_one(options.alpha)) return add(self, other);
+  if (is_one(self, other, options.alpha)) return add(self, other);
   if (of_bools(self, other)) return add(self, scaled_bools(other, options.alpha));
   return call<op::add_scaled>(self, other, options.alpha);
 }
 Tensor sub(const Tensor& self, const Tensor& other, AlphaOptions options) {
   if (is_plain_sub(self, other, options.alpha)) return sub(self, other);
-  return call<op::add_scaled>(self, other, negative(options.alpha));
+  return call<op::sub_scaled>(self, other, options.alpha);
 }
 const Tensor& add_out(const Tensor& out, const Tensor& self, const Tensor& other,
                       AlphaOptions options) {
-  if (is_one(options.alpha)) return add_out(out, self, other);
+  if (is_one(self, other, options.alpha)) return add_out(out, self, other);
   if (of_bools(self, other)) return add_out(out, self, scaled_bools(other, options.alpha));
-  return into<op::add_scaled>(out, self, other, options.alpha);
+  return into<op::add_scaled, OutDType::castable>(out, self, other, options.alpha);
 }
 const Tensor& sub_out(const Tensor& out, const Tensor& self, const Tensor& other,
                       AlphaOptions options) {
   if (is_plain_sub(self, other, options.alpha)) return sub_out(out, self, other);
-  return into<op::add_scaled>(out, self, other, negative(options.alpha));
+  return into<op::sub_scaled, OutDType::castable>(out, self, other, options.alpha);
 }
 
 Tensor lerp(const Tensor& self, const Tensor& end, const Tensor& weight) {
@@ -255,7 +279,7 @@ Tensor lerp(const Tensor& self, const Tensor& end, const Scalar& weight) {
 }
 const Tensor& lerp_out(const Tensor& out, const Tensor& self, const Tensor& end,
                        const Tensor& weight) {
-  return into<op::lerp>(out, self, end, weight);
+  return into<op::lerp, OutDType::castable>(out, self, end, weight);
 }
 Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                ValueOptions options) {
@@ -267,11 +291,11 @@ Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
 }
 const Tensor& addcmul_out(const Tensor& out, const Tensor& self, const Tensor& tensor1,
                           const Tensor& tensor2, ValueOptions options) {
-  return into<op::addcmul>(out, self, tensor1, tensor2, options.value);
+  return into<op::addcmul, OutDType::castable>(out, self, tensor1, tensor2, options.value);
 }
 const Tensor& addcdiv_out(const Tensor& out, const Tensor& self, const Tensor& tensor1,
                           const Tensor& tensor2, ValueOptions options) {
-  return into<op::addcdiv>(out, self, tensor1, tensor2, options.value);
+  return into<op::addcdiv, OutDType::castable>(out, self, tensor1, tensor2, options.value);
 }
 
 namespace {
@@ -290,13 +314,13 @@ Tensor TensorArithmetic::sub(const Tensor& other, AlphaOptions options) const {
   return tenon::sub(itself(*this), other, options);
 }
 const Tensor& TensorArithmetic::add_(const Tensor& other, AlphaOptions options) const {
-  if (is_one(options.alpha)) return add_(other);
+  if (is_one(itself(*this), other, options.alpha)) return add_(other);
   if (of_bools(itself(*this), other)) return add_(scaled_bools(other, options.alpha));
   return call<op::add_scaled_>(itself(*this), other, options.alpha);
 }
 const Tensor& TensorArithmetic::sub_(const Tensor& other, AlphaOptions options) const {
   if (is_plain_sub(itself(*this), other, options.alpha)) return sub_(other);
-  return call<op::add_scaled_>(itself(*this), other, negative(options.alpha));
+  return call<op::sub_scaled_>(itself(*this), other, options.alpha);
 }
 
 const Tensor& TensorMethods::lerp_(const Tensor& end, const Tensor& weight) const {

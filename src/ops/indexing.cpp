@@ -34,10 +34,12 @@ using Positions =
 bool is_mask(const Tensor& tensor) { return tensor.dtype() == bool_ || tensor.dtype() == uint8; }
 
 // The positions of the elements that are not zero, one tensor for each dimension of the mask.
-std::vector<Tensor> positions_in(const Tensor& mask) {
+std::vector<Tensor> positions_in(const char* op, const Tensor& mask) {
   if (mask.is_meta()) {
     throw NotImplementedError(
-        "index: how many elements a mask on the meta device picks is not known, as it has no data");
+        concat(op,
+               ": how many elements of a mask on the meta device are not zero "
+               "is not known, as it has no data"));
   }
   const Tensor packed = mask.cpu().contiguous();
   if (packed.body().is_wrapper()) {
@@ -150,7 +152,7 @@ class Indexing {
                                 bracketed(out_.view.shape()), " at index ", at_ + d));
       }
     }
-    for (const Tensor& positions : positions_in(tensor)) record(positions);
+    for (const Tensor& positions : positions_in("index", tensor)) record(positions);
   }
 
   // A bool is a mask of no dimensions: it picks everything or nothing along a new one.
@@ -402,7 +404,7 @@ template <>
 struct Rule<op::nonzero> {
   static Tensor compose(const Tensor& self) {
     const NoGradScope unrecorded;
-    const std::vector<Tensor> columns = positions_in(self != 0);
+    const std::vector<Tensor> columns = positions_in("nonzero", self != 0);
     if (columns.empty()) {
       const std::int64_t rows = self.item<bool>() ? 1 : 0;
       return empty({rows, 0}, {.dtype = int64, .device = self.device()});

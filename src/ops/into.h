@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <tuple>
 
@@ -18,8 +19,13 @@
 
 namespace tenon {
 
-// That the result can be written into out, which takes its layout if it has no elements.
-void prepare_out(const OpInfo& info, const Tensor& out, const Layout& result);
+// That the result can be written into out: on its device, every element in one place, of its shape
+// or of no elements, and of its dtype or, where it may be converted, one that it can be cast to.
+// Changes nothing.
+enum class OutDType : std::uint8_t { exact, castable };
+void check_out(const OpInfo& info, const Tensor& out, const Layout& result, OutDType dtype);
+// Gives an out without elements the result.
+void take_result(const Tensor& out, const Tensor& result);
 
 namespace detail {
 
@@ -54,15 +60,38 @@ bool any_wrapper(const A&... args) {
   return found;
 }
 
+// Whether anything would have to be recorded.
+template <class O>
+constexpr bool has_gradient() {
+  if constexpr (requires { &Rule<O>::node; })
+    return true;
+  else
+    return !Rule<O>::gradient.empty();
+}
+
 }  // namespace detail
 
-template <class O, class... A>
+template <class O, OutDType kDType = OutDType::exact, class... A>
 const Tensor& into(const Tensor& out, const A&... args) {
-  (detail::each_tensor([&](const Tensor& t) { check_no_history(out, t); }, args), ...);
+  detail::Scan(O::info)(out);  // that it is there
+  if constexpr (detail::has_gradient<O>()) {
+    (detail::each_tensor([&](const Tensor& t) { check_no_history(out, t); }, args), ...);
+  }
   const NoGradScope unrecorded;
-  if (detail::any_wrapper(out, args...)) return out.copy_(call<O>(args...));
+  if (detail::any_wrapper(out, args...)) {
+    const Tensor result = call<O>(args...);
+    if (!out.body().is_wrapper() && !result.body().is_wrapper())
+      check_out(O::info, out, result.layout(), kDType);
+    if (out.shape() == result.shape() || out.body().is_wrapper()) return out.copy_(result);
+    take_result(out, result);
+    return out;
+  }
   const Layout result = Rule<O>::infer(args...);
-  prepare_out(O::info, out, result);
+  check_out(O::info, out, result, kDType);
+  if (out.shape() != result.shape) {  // it has no elements, and may be one of the arguments
+    take_result(out, call<O>(args...));
+    return out;
+  }
   if (!detail::writes_directly(out, result, args...)) return out.copy_(call<O>(args...));
   Tensor written = out;
   Rule<O>::cpu(written, args...);
@@ -73,19 +102,21 @@ const Tensor& into(const Tensor& out, const A&... args) {
 // Of an operator with two results.
 template <class O, class... A>
 std::tuple<Tensor, Tensor> into_both(const Tensor& first, const Tensor& second, const A&... args) {
-  (detail::each_tensor(
-       [&](const Tensor& t) {
-         check_no_history(first, t);
-         check_no_history(second, t);
-       },
-       args),
-   ...);
+  detail::Scan scan(O::info);  // that they are there
+  scan(first);
+  scan(second);
+  const auto check_history = [&](const Tensor& t) {
+    check_no_history(first, t);
+    check_no_history(second, t);
+  };
+  (detail::each_tensor(check_history, args), ...);
   const NoGradScope unrecorded;
   if (!detail::any_wrapper(first, second, args...)) {
     const std::array<Layout, 2> results = Rule<O>::infer(args...);
-    prepare_out(O::info, first, results[0]);
-    prepare_out(O::info, second, results[1]);
-    if (detail::writes_directly(first, results[0], second, args...) &&
+    check_out(O::info, first, results[0], OutDType::exact);
+    check_out(O::info, second, results[1], OutDType::exact);
+    if (first.shape() == results[0].shape && second.shape() == results[1].shape &&
+        detail::writes_directly(first, results[0], second, args...) &&
         detail::writes_directly(second, results[1], args...)) {
       std::array<Tensor, 2> written{first, second};
       Rule<O>::cpu(written, args...);
@@ -95,8 +126,14 @@ std::tuple<Tensor, Tensor> into_both(const Tensor& first, const Tensor& second, 
     }
   }
   const auto [one, two] = call<O>(args...);
-  first.copy_(one);
-  second.copy_(two);
+  const auto give = [](const Tensor& out, const Tensor& result) {
+    if (out.shape() == result.shape() || out.body().is_wrapper())
+      out.copy_(result);
+    else
+      take_result(out, result);
+  };
+  give(first, one);
+  give(second, two);
   return {first, second};
 }
 

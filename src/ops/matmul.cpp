@@ -2,6 +2,7 @@
 #include "tenon/matmul.h"
 
 #include "base/text.h"
+#include "ops/hidden_views.h"
 #include "ops/into.h"
 #include "ops/multiply.h"
 #include "ops/operands.h"
@@ -144,8 +145,12 @@ struct Rule<op::matmul> {
                               self.dim(), "D and ", other.dim(), "D"));
     }
     if (self.dim() == 1 && other.dim() == 1) return dot(self, other);
+    // Nobody else has a product: it is given its shape without becoming a view.
     if (self.dim() == 2 && other.dim() == 1) return mv(self, other);
-    if (self.dim() == 1 && other.dim() == 2) return mm(self.unsqueeze(0), other).squeeze(0);
+    if (self.dim() == 1 && other.dim() == 2) {
+      const Tensor row = mm(self.unsqueeze(0), other);
+      return unsafe_view(row, {row.size(1)});
+    }
     if (self.dim() == 2 && other.dim() == 2) return mm(self, other);
     // One matrix, or vector, for a whole batch: the batch is one tall matrix.
     if (self.dim() > 2 && other.dim() <= 2) {
@@ -153,10 +158,10 @@ struct Rule<op::matmul> {
       const std::int64_t k = shape.back();
       shape.erase(shape.size() - 1);
       const Tensor tall = self.reshape({shape.numel(), k});
-      if (other.dim() == 1) return mv(tall, other).view(shape);
+      if (other.dim() == 1) return unsafe_view(mv(tall, other), shape);
       Tensor product = mm(tall, other);
       shape.push_back(product.size(1));
-      return product.view(shape);
+      return unsafe_view(product, shape);
     }
     const Tensor left = self.dim() == 1 ? self.unsqueeze(0) : self;
     const Tensor right = other.dim() == 1 ? other.unsqueeze(1) : other;
@@ -176,7 +181,7 @@ struct Rule<op::matmul> {
     const Tensor product = bmm(flat(left), flat(right));
     if (self.dim() > 1) batch.push_back(left.size(-2));
     if (other.dim() > 1) batch.push_back(right.size(-1));
-    return product.view(batch);
+    return unsafe_view(product, batch);
   }
 };
 
@@ -213,8 +218,10 @@ const Tensor& matmul_out(const Tensor& out, const Tensor& self, const Tensor& ot
   check_no_history(out, other);
   const NoGradScope unrecorded;
   const Tensor product = matmul(self, other);
-  prepare_out(op::matmul::info, out, product.layout());
-  return out.copy_(product);
+  check_out(op::matmul::info, out, product.layout(), OutDType::exact);
+  if (out.shape() == product.shape()) return out.copy_(product);
+  take_result(out, product);
+  return out;
 }
 
 }  // namespace tenon

@@ -146,7 +146,8 @@ void add_products(const Sizes& size, const Tensor& out, const Tensor& a, const T
 // Real and imaginary parts apart.
 void multiply_complex(const Sizes& size, const Tensor& out, const Tensor& a, const Tensor& b) {
   const Tensor x = view_as_real(a.to(complex128)), y = view_as_real(b.to(complex128));
-  const Tensor real = zeros(out.shape(), {.dtype = float64}), imag = zeros_like(real);
+  const Tensor real = zeros(out.shape(), {.dtype = float64, .device = Device::cpu()}),
+               imag = zeros_like(real);
   const Tensor x_real = x.select(-1, 0), x_imag = x.select(-1, 1);
   const Tensor y_real = y.select(-1, 0), y_imag = y.select(-1, 1);
   add_products<double>(size, real, x_real, y_real);
@@ -174,7 +175,7 @@ void multiply_batch(const Tensor& out, const Tensor& a, const Tensor& b) {
   if (dtype == float32) return multiply_floats(size, out, a, b);
   if (dtype == bfloat16 && multiply_bfloats(size, out, a, b)) return;
   if (dtype == bfloat16 || dtype == float16) {
-    const Tensor wide = empty(out.shape(), {.dtype = float32});
+    const Tensor wide = empty(out.shape(), {.dtype = float32, .device = Device::cpu()});
     multiply_floats(size, wide, a.to(float32), b.to(float32));
     return copy_tensor(out, wide);
   }
@@ -183,7 +184,7 @@ void multiply_batch(const Tensor& out, const Tensor& a, const Tensor& b) {
     out.zero_();
     return add_products<double>(size, out, a, b);
   }
-  const Tensor wide = zeros(out.shape(), {.dtype = int64});
+  const Tensor wide = zeros(out.shape(), {.dtype = int64, .device = Device::cpu()});
   add_products<std::int64_t>(size, wide, a.to(int64), b.to(int64));
   copy_tensor(out, wide);
 }

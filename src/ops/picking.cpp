@@ -63,25 +63,26 @@ std::size_t wrapped(std::int64_t dim, const Tensor& self) {
 
 // self as the table: positions say where to go along the dimension.
 void pick(PickFunction function, std::span<const std::int64_t> shape, std::size_t dim,
-          const Operand& own, const Operand& index, const Tensor& self) {
+          const Operand& own, const Operand& index, const Tensor& self,
+          const void* factor = nullptr) {
   Dims table_strides = strides(self);
   const std::int64_t step = table_strides[dim];
   table_strides[dim] = 0;
   Operand table = operand(self);
   table.strides = table_strides;
-  pick_elements(function, shape, dim, own, index, table, step, self.dtype());
+  pick_elements(function, shape, dim, own, index, table, step, self.dtype(), factor);
 }
 
 // An index of one dimension, over the shape of slices it picks.
 void pick_slices(PickFunction function, std::span<const std::int64_t> shape, std::size_t dim,
                  const Tensor& own, std::span<const std::int64_t> own_strides,
-                 const Tensor& positions, const Tensor& self) {
+                 const Tensor& positions, const Tensor& self, const void* factor = nullptr) {
   Dims index_strides = Dims::filled(shape.size(), 0);
   index_strides[dim] = strides(positions)[0];
   Operand place = operand(own), index = operand(positions);
   place.strides = own_strides;
   index.strides = index_strides;
-  pick(function, shape, dim, place, index, self);
+  pick(function, shape, dim, place, index, self, factor);
 }
 
 // An index with the dimensions of self.
@@ -275,9 +276,10 @@ struct Rule<op::scatter_> {
 template <>
 struct Rule<op::scatter_value_> {
   static constexpr std::string_view gradient = "ScatterBackward1";
-  static void check(const Tensor& self, std::int64_t dim, const Tensor& index,
-                    const Scalar& /*value*/, op::ScatterReduce reduce) {
+  static void check(const Tensor& self, std::int64_t dim, const Tensor& index, const Scalar& value,
+                    op::ScatterReduce reduce) {
     check_scatter(op::scatter_::info, function_of(reduce), self, dim, index);
+    check_value_fits(value, self.dtype());
   }
   static void cpu(const Tensor& self, std::int64_t dim, const Tensor& index, const Scalar& value,
                   op::ScatterReduce reduce) {
@@ -338,12 +340,12 @@ void check_slices(const OpInfo& op, PickFunction function, const Tensor& self, s
 }
 
 void run_slices(const OpInfo& op, PickFunction function, const Tensor& self, std::int64_t dim,
-                const Tensor& index, const Tensor& source) {
+                const Tensor& index, const Tensor& source, const void* factor = nullptr) {
   const std::size_t along = wrapped(dim, self);
   const Tensor positions = checked_positions(op, beside(self, index), self, along);
   const Tensor own = beside(self, source);
   const Dims own_strides = strides(own);
-  pick_slices(function, sizes(own), along, own, own_strides, positions, self);
+  pick_slices(function, sizes(own), along, own, own_strides, positions, self, factor);
 }
 
 }  // namespace
@@ -357,9 +359,16 @@ struct Rule<op::index_add_> {
   }
   static void cpu(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source,
                   const Scalar& alpha) {
-    const bool scales = alpha.to<std::complex<double>>() != 1.0;
-    run_slices(op::index_add_::info, PickFunction::add, self, dim, index,
-               scales ? mul(source, full({}, alpha, {.dtype = self.dtype()})) : source);
+    if (alpha.to<std::complex<double>>() == 1.0)
+      return run_slices(op::index_add_::info, PickFunction::add, self, dim, index, source);
+    const Tensor factor = full({}, alpha, {.dtype = self.dtype(), .device = Device::cpu()});
+    if (self.dim() < 2) {
+      return run_slices(op::index_add_::info, PickFunction::add, self, dim, index,
+                        mul(source, factor));
+    }
+    // Slices are added with one rounding, single elements with two, as in PyTorch.
+    run_slices(op::index_add_::info, PickFunction::add, self, dim, index, source,
+               factor.data_ptr());
   }
 };
 
@@ -389,6 +398,8 @@ struct Rule<op::index_fill_> {
           concat("index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
                  value.dim(), " dimension(s)."));
     }
+    if (!value.is_cpu()) check_device(op::index_fill_::info, self, value);
+    if (value.is_cpu()) check_value_fits(value.item(), self.dtype());
   }
   static void cpu(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& value) {
     const std::size_t along = wrapped(dim, self);
@@ -423,6 +434,11 @@ struct Rule<op::take_along_dim> {
     Shape one = self.shape(), other = indices.shape();
     const auto at = static_cast<std::size_t>(along);
     const std::int64_t self_size = one[at], index_size = other[at];
+    const auto refuse_far = [&] {
+      checked_positions(op::take_along_dim::info, indices, -self_size, self_size,
+                        concat("dimension ", along));
+    };
+    if (indices.is_cpu() && !indices.body().is_wrapper()) refuse_far();
     const Tensor forward = where(indices < 0, indices + self_size, indices);
     one[at] = other[at] = 1;
     Shape both = broadcast_shapes(one, other);

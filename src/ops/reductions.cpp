@@ -430,19 +430,27 @@ Tensor cumprod(const Tensor& self, std::int64_t dim, DTypeOption options) {
   return call<op::cumprod>(self, dim, options.dtype);
 }
 
-// Into memory that is there.
+// Into memory that is there. Sums and products are calculated in its dtype, if none is named.
+
+namespace {
+
+std::optional<DType> asked_or_own(std::optional<DType> asked, const Tensor& out) {
+  return asked || !out.defined() ? asked : out.dtype();
+}
+
+}  // namespace
 
 const Tensor& sum_out(const Tensor& out, const Tensor& self, const Dims& dim,
                       ReduceOptions options) {
-  return into<op::sum>(out, self, dim, options.keepdim, options.dtype);
+  return into<op::sum>(out, self, dim, options.keepdim, asked_or_own(options.dtype, out));
 }
 const Tensor& mean_out(const Tensor& out, const Tensor& self, const Dims& dim,
                        ReduceOptions options) {
-  return into<op::mean>(out, self, dim, options.keepdim, options.dtype);
+  return into<op::mean>(out, self, dim, options.keepdim, asked_or_own(options.dtype, out));
 }
 const Tensor& prod_out(const Tensor& out, const Tensor& self, const Dims& dim,
                        ReduceOptions options) {
-  return into<op::prod>(out, self, dim, options.keepdim, options.dtype);
+  return into<op::prod>(out, self, dim, options.keepdim, asked_or_own(options.dtype, out));
 }
 const Tensor& amax_out(const Tensor& out, const Tensor& self, const Dims& dim,
                        KeepdimOptions options) {
@@ -490,11 +498,11 @@ const Tensor& norm_out(const Tensor& out, const Tensor& self, double p, const Di
 }
 const Tensor& cumsum_out(const Tensor& out, const Tensor& self, std::int64_t dim,
                          DTypeOption options) {
-  return into<op::cumsum>(out, self, dim, options.dtype);
+  return into<op::cumsum>(out, self, dim, asked_or_own(options.dtype, out));
 }
 const Tensor& cumprod_out(const Tensor& out, const Tensor& self, std::int64_t dim,
                           DTypeOption options) {
-  return into<op::cumprod>(out, self, dim, options.dtype);
+  return into<op::cumprod>(out, self, dim, asked_or_own(options.dtype, out));
 }
 
 }  // namespace tenon

@@ -1,6 +1,10 @@
 // Order.
 #include "tenon/sorting.h"
 
+#include <limits>
+#include <new>
+#include <stdexcept>
+
 #include "base/text.h"
 #include "core/element_copy.h"
 #include "kernels/sort.h"
@@ -31,12 +35,28 @@ void fill_single(std::array<Tensor, 2>& out, const Tensor& self) {
   out[1].zero_();
 }
 
+[[noreturn]] void no_memory(const Tensor& self, std::size_t dim) {
+  throw OutOfMemoryError(
+      concat("not enough memory to sort rows of ", self.shape()[dim], " elements"),
+      static_cast<std::size_t>(self.shape()[dim]));
+}
+
 void run(std::array<Tensor, 2>& out, const Tensor& self, std::int64_t dim, std::int64_t k,
          bool descending) {
   if (self.dim() == 0) return fill_single(out, self);
   if (k == 0 || out[0].numel() == 0) return;
-  sort_elements(self.shape(), static_cast<std::size_t>(wrap_dim(dim, self.dim())), k, descending,
-                operand(self), self.dtype(), operand(out[0]), operand(out[1]));
+  const auto along = static_cast<std::size_t>(wrap_dim(dim, self.dim()));
+  constexpr std::int64_t kEach = 16;  // bytes that sorting needs for an element
+  if (self.shape()[along] > std::numeric_limits<std::int64_t>::max() / kEach)
+    no_memory(self, along);
+  try {
+    sort_elements(self.shape(), along, k, descending, operand(self), self.dtype(), operand(out[0]),
+                  operand(out[1]));
+  } catch (const std::bad_alloc&) {
+    no_memory(self, along);
+  } catch (const std::length_error&) {
+    no_memory(self, along);
+  }
 }
 
 }  // namespace
@@ -123,6 +143,10 @@ UniqueResult distinct(std::string_view op, const Tensor& self, std::optional<std
   }
   const Tensor lines = slices ? self.movedim(along, 0) : self.reshape({-1});
   const Tensor packed = lines.detach().cpu().contiguous();
+  if (packed.body().is_wrapper()) {
+    throw NotImplementedError(concat(op, ": the elements of a ", packed.body().type_name(),
+                                     " are not at hand: make a plain tensor of it first"));
+  }
   const std::int64_t rows = packed.size(0);
   const Groups groups = group_rows(packed.data_ptr(), packed.dtype(), rows,
                                    rows == 0 ? 1 : packed.numel() / rows, consecutive);

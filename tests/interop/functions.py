@@ -37,8 +37,8 @@ def number(rng, dtype):
     if dtype.is_complex and rng.random() < 0.5:
         return complex(rng.uniform(-2, 2), 1.0)
     if not dtype.is_floating_point and not dtype.is_complex and rng.random() < 0.8:
-        return rng.choice([1, 2, 3, -1, True, 0])
-    return rng.choice([0.5, 0.3, 0.7, -2.0, 1.5, 2, 1, -1, 0, rng.uniform(-3, 3)])
+        return rng.choice([1, 2, 3, -1, True, 0, 1.0])
+    return rng.choice([complex(1, 0) if rng.random() < 0.1 else 1.0, 0.5, 0.3, 0.7, -2.0, 1.5, 2, 1, -1, 0, rng.uniform(-3, 3)])
 
 
 def fused(rng):
@@ -158,6 +158,12 @@ def picking(rng):
     source = operand(rng, inner, dtype, kind, special=False)
     if kind == "index_copy":
         index = index.long()
+    if kind == "index_add":
+        alpha = rng.choice([1, 2]) if not dtype.is_floating_point and not dtype.is_complex else rng.choice([1, 0.5, 0.37])
+        if dtype == torch.bool:
+            alpha = 1
+        return kind, [a, index, source], [str(dim), text(alpha)], \
+            lambda x, i, s, n: (x.index_add_ if n else x.index_add)(dim, i, s, alpha=alpha)
     return kind, [a, index, source], [str(dim)], \
         lambda x, i, s, n: (getattr(x, kind + "_") if n else getattr(x, kind))(dim, i, s)
 

@@ -34,6 +34,7 @@ TEST(Fused, LerpEndsWhereItShould) {
   EXPECT_TRUE(equal(lerp(a, b, 0), a));
   EXPECT_TRUE(equal(lerp(a, b, 1), b));
   EXPECT_TRUE(equal(lerp(a, b, tensor({0.0, 1.0})), tensor({1.0, 1e8})));
+  EXPECT_TRUE(equal(lerp(a, b, tensor(1)), b));  // a weight without dimensions is converted
   expect_error<DTypeError>([&] { lerp(a, b.to(float64), 0.5); }, "float32", "float64", "end");
   expect_error<NotImplementedError>([] { lerp(tensor({1}), tensor({2}), 0.5); }, "lerp", "Long");
 }
@@ -55,6 +56,8 @@ TEST(Fused, RefusesWhatPyTorchRefuses) {
   expect_error<DTypeError>([] { add(tensor({1}), tensor({2}), {.alpha = 0.5}); }, "alpha",
                            "floating point");
   expect_error<DTypeError>([] { add(ones({1}), ones({1}), {.alpha = true}); }, "Boolean alpha");
+  expect_error<DTypeError>([] { add(tensor({1}), tensor({2}), {.alpha = 1.0}); }, "alpha");
+  expect_error<DTypeError>([] { tensor({1}).sub_(tensor({2}), {.alpha = 1.0}); }, "alpha");
   expect_error<DTypeError>([] { addcdiv(ones({1}), tensor({1}), tensor({2})); }, "addcdiv",
                            "rounding_mode");
   expect_error<DTypeError>([] { tensor({1}).addcmul_(ones({1}), ones({1})); }, "Float", "Long");
@@ -69,6 +72,7 @@ TEST(Fused, RefusesWhatPyTorchRefuses) {
 TEST(Fused, HistoryHasTheNamesOfPyTorch) {
   const Tensor x = ones({2}, {.requires_grad = true});
   EXPECT_EQ(add(x, x, {.alpha = 2}).grad_fn()->name(), "AddBackward0");
+  EXPECT_EQ(sub(x, x, {.alpha = 2}).grad_fn()->name(), "SubBackward0");
   EXPECT_EQ(lerp(x, x, 0.5).grad_fn()->name(), "LerpBackward0");
   EXPECT_EQ(lerp(x, x, x).grad_fn()->name(), "LerpBackward1");
   EXPECT_EQ(addcmul(x, x, x).grad_fn()->name(), "AddcmulBackward0");

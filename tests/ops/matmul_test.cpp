@@ -3,6 +3,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cmath>
+#include <complex>
+#include <thread>
+
 #include "ops/onednn/instruction_set.h"
 #include "support/matchers.h"
 #include "support/wrappers.h"
@@ -46,6 +51,38 @@ TEST(Matmul, EveryDtypeAndEveryOrderInMemory) {
       }
     }
   }
+}
+
+// Products of several blocks, which are shared out.
+TEST(Matmul, LargeProductsAreRightInEveryBlock) {
+  manual_seed(4);
+  for (const DType dtype : {float32, bfloat16, float64}) {
+    for (const auto& [m, k, n] : {std::tuple(600, 50, 700), std::tuple(520, 300, 40)}) {
+      const Tensor a = randn({m, k}).to(dtype), b = randn({k, n}).to(dtype);
+      const Tensor known = mm(a.to(float64), b.to(float64));
+      // Doubles are compared with sums taken one by one.
+      const Tensor column = (a.to(float64) * b.select(1, n - 1).to(float64)).sum(1);
+      EXPECT_TRUE(allclose(known.select(1, n - 1), column, {.rtol = 1e-10, .atol = 1e-10}));
+      const double close = dtype == float64 ? 1e-12 : dtype == float32 ? 1e-4 : 0.05;
+      for (const Tensor& left : {a, a.t().contiguous().t()}) {
+        for (const Tensor& right : {b, b.t().contiguous().t()}) {
+          EXPECT_TRUE(allclose(mm(left, right).to(float64), known,
+                               {.rtol = close, .atol = close * std::sqrt(static_cast<double>(k))}))
+              << dtype << m;
+        }
+      }
+    }
+  }
+}
+
+TEST(Matmul, CalculatesOnTheCpuInsideAnotherDevicesScope) {
+  const Tensor whole = ones({3, 3}, {.dtype = int64}), half = ones({3, 3}, {.dtype = float16});
+  const Tensor complex = ones({3, 3}, {.dtype = complex64});
+  with_device("meta", [&] {
+    EXPECT_EQ(mm(whole, whole)[0][0].item<int>(), 3);
+    EXPECT_EQ(mm(half, half)[0][0].item<int>(), 3);
+    EXPECT_EQ(mm(complex, complex)[0][0].item<std::complex<double>>(), 3.0);
+  });
 }
 
 TEST(Matmul, ComplexNumbersAndTheirConjugates) {
@@ -102,6 +139,11 @@ TEST(Matmul, WritesIntoMemoryThatIsThere) {
   const Tensor batch = empty({0});
   matmul_out(batch, rand({2, 3, 4}), b);
   EXPECT_EQ(batch.shape(), Shape({2, 3, 4}));
+  const Tensor none = zeros({3, 0});
+  mm_out(none, none, zeros({0, 4}));  // read before it takes the shape of the result
+  EXPECT_TRUE(equal(none, zeros({3, 4})));
+  expect_error<DTypeError>([&] { mm_out(empty({4, 4}, {.dtype = float64}), rand({4, 4}), b); },
+                           "float64");
   expect_error<ShapeError>([&] { mm_out(out, rand({2, 4}), b); }, "[4, 4]", "[2, 4]");
 }
 
@@ -125,17 +167,36 @@ TEST(Matmul, ResultsDoNotDependOnTheNumberOfThreads) {
 
 // oneDNN's OpenMP would wait for threads that a fork leaves behind.
 TEST(Matmul, AForkedChildMultipliesToo) {
-  const Tensor a = rand({400, 400}), b = rand({400, 400}), product = mm(a, b);
-  const pid_t child = fork();
-  if (child == 0) _exit(equal(mm(a, b), product) ? 0 : 1);
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  for (const DType dtype : {float32, bfloat16}) {
+    const Tensor a = rand({400, 400}).to(dtype), b = rand({400, 400}).to(dtype), product = mm(a, b);
+    // Somebody is always in the middle of one.
+    std::atomic<bool> stop = false;
+    std::thread other([&] {
+      for (std::int64_t n = 1; !stop; ++n) mm(a.narrow(0, 0, n % 300 + 1), b);
+    });
+    for (int i = 0; i < 10; ++i) {
+      const pid_t child = fork();
+      if (child == 0) {
+        alarm(60);  // a child that waits forever is a failure, not a hang
+        _exit(equal(mm(a, b), product) ? 0 : 1);
+      }
+      int status = -1;
+      EXPECT_EQ(waitpid(child, &status, 0), child);
+      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << dtype;
+    }
+    stop = true;
+    other.join();
+  }
 }
 
 TEST(Matmul, HistoryHasTheNamesOfPyTorch) {
   const Tensor x = ones({2, 2}, {.requires_grad = true});
   EXPECT_EQ(matmul(x, x).grad_fn()->name(), "MmBackward0");
+  // A product of a batch is nobody's view, and may be written into.
+  const Tensor batch = matmul(ones({3, 2, 2}), x);
+  EXPECT_EQ(batch.grad_fn()->name(), "UnsafeViewBackward0");
+  batch.add_(1);
+  EXPECT_EQ(batch.grad_fn()->name(), "AddBackward0");
   EXPECT_EQ(mv(x, x[0]).grad_fn()->name(), "MvBackward0");
   EXPECT_EQ(dot(x[0], x[1]).grad_fn()->name(), "DotBackward0");
   EXPECT_EQ(bmm(x.unsqueeze(0), x.unsqueeze(0)).grad_fn()->name(), "BmmBackward0");

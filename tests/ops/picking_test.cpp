@@ -1,5 +1,8 @@
 #include "tenon/picking.h"
 
+#include <cmath>
+#include <complex>
+
 #include "support/matchers.h"
 
 namespace tenon {
@@ -68,6 +71,8 @@ TEST(Picking, TakeCountsFromBothEnds) {
   EXPECT_TRUE(equal(take(x.t(), tensor({{1, -1}})), tensor({{3, 5}})));
   EXPECT_TRUE(equal(take_along_dim(x, tensor({{0}, {-1}}), 1), tensor({{0}, {5}})));
   EXPECT_TRUE(equal(take_along_dim(x, tensor({1, 4})), tensor({1, 4})));
+  expect_error<IndexError>([&] { take_along_dim(x, tensor({{0}, {-10}}), 1); }, "take_along_dim",
+                           "index -10", "size 3");
 }
 
 TEST(Picking, ScatterWritesAddsAndMultiplies) {
@@ -95,6 +100,30 @@ TEST(Picking, SlicesAreAddedCopiedAndFilled) {
   EXPECT_TRUE(
       equal(index_fill(x, 1, tensor({-1}), 7.0), tensor({{0.0, 7.0}, {0.0, 7.0}, {0.0, 7.0}})));
   EXPECT_TRUE(equal(x, zeros({3, 2})));
+}
+
+TEST(Picking, ValuesThatTheDtypeDoesNotHoldAreRefused) {
+  const Tensor at = tensor({0});
+  expect_error<ValueError>([&] { ones({2}, {.dtype = uint8}).index_fill_(0, at, 300); }, "300");
+  expect_error<ValueError>([&] { ones({2}, {.dtype = float16}).index_fill_(0, at, 1e6); }, "65504");
+  expect_error<ValueError>([&] { ones({2}, {.dtype = float16}).scatter_(0, at, 1e6); }, "65504");
+  expect_error<ValueError>([&] { ones({2}).index_fill_(0, at, std::complex<double>(1, 1)); },
+                           "float32");
+  expect_error<DeviceError>([&] { ones({2}).index_fill_(0, at, empty({}, {.device = "meta"})); },
+                            "meta");
+  const Tensor out = empty({0});
+  expect_error<IndexError>([&] { gather_out(out, ones({2}), 0, tensor({5})); }, "index 5");
+  EXPECT_EQ(out.shape(), Shape({0}));
+}
+
+TEST(Picking, SlicesAreAddedWithOneRounding) {
+  // Values of PyTorch 2.14: of slices fused, of single elements not.
+  const float alpha = 0.37f, x = 1.1f, y = 0.7f;
+  const Tensor fused =
+      index_add(full({2, 3}, y), 0, tensor({0}), full({1, 3}, x), {.alpha = alpha});
+  EXPECT_EQ(fused[0][0].item<float>(), std::fma(alpha, x, y));
+  const Tensor single = index_add(full({2}, y), 0, tensor({0}), full({1}, x), {.alpha = alpha});
+  EXPECT_EQ(single[0].item<float>(), y + alpha * x);
 }
 
 TEST(Picking, SumsByPlaceDoNotDependOnTheNumberOfThreads) {

@@ -120,7 +120,19 @@ TEST(Reductions, WriteIntoMemoryThatIsThere) {
   cumsum_out(x, x, 1);  // what is read is what is written
   EXPECT_TRUE(equal(x, tensor({{0.0, 1.0, 3.0}, {3.0, 7.0, 12.0}})));
   expect_error<ShapeError>([&] { sum_out(out, x, 1); }, "[3]", "[2]");
-  expect_error<DTypeError>([&] { sum_out(indices, x, 1); }, "Float", "Long");
+  sum_out(indices, x, 1);  // calculated in the dtype it is written in
+  EXPECT_TRUE(equal(indices, tensor({4, 22})));
+  const Tensor many = full({1000}, 0.1, {.dtype = bfloat16}), total = empty({});
+  sum_out(total, many);
+  EXPECT_NEAR(total.item<double>(), 100.09765625, 1e-6);  // not rounded to bfloat16 on the way
+  const Tensor nothing = zeros({0});
+  sum_out(nothing, nothing);  // it takes the shape of the result after it was read
+  EXPECT_EQ(nothing.shape(), Shape({}));
+  EXPECT_EQ(nothing.item<double>(), 0);
+  expect_error<DTypeError>([&] { argmax_out(empty({2}), x, 1); }, "int64", "float32");
+  expect_error<DTypeError>([&] { max_out(empty({2}), empty({2}, {.dtype = int8}), x, 1); }, "int64",
+                           "int8");
+  argmax_out(indices, ones({2, 3}, {.requires_grad = true}), 1);  // positions have no gradient
   expect_error<AutogradError>([&] { sum_out(out, ones({2, 3}, {.requires_grad = true}), 0); },
                               "out");
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "support/matchers.h"
+#include "support/wrappers.h"
 
 namespace tenon {
 namespace {
@@ -62,6 +63,7 @@ TEST(Sorting, OutFormsFillBoth) {
   EXPECT_TRUE(equal(indices, tensor({1, 0})));
   sort_out(x, indices, x);  // in place
   EXPECT_TRUE(equal(x, tensor({1.0, 2.0})));
+  expect_error<DTypeError>([&] { sort_out(values, empty({2}, {.dtype = int8}), x); }, "int8");
   topk_out(values.narrow(0, 1, 1), indices.narrow(0, 0, 1), x, 1);
   EXPECT_TRUE(equal(values, tensor({1.0, 2.0})));
 }
@@ -86,6 +88,17 @@ TEST(Unique, SlicesInTheOrderOfTheirElements) {
   EXPECT_TRUE(equal(counts, tensor({1, 1, 2})));
   expect_error<ShapeError>([] { unique(empty({2, 0}), {.dim = 0}); }, "0 sized");
   expect_error<NotImplementedError>([] { unique(empty({2}, {.device = "meta"})); }, "meta");
+}
+
+TEST(Unique, TheElementsOfAUserDefinedTensorAreNotAtHand) {
+  std::vector<std::string> log;
+  const Tensor t = make_tensor<LoggingTensor>(tensor({1.0, 2.0}), log);
+  EXPECT_THROW(unique(t), NotImplementedError);
+}
+
+TEST(Sorting, RowsLargerThanMemoryAreOutOfMemory) {
+  const Tensor endless = zeros({1}).expand({std::int64_t{1} << 60});
+  EXPECT_THROW(topk(endless, 1), OutOfMemoryError);
 }
 
 TEST(Unique, ConsecutiveOnesOnly) {

@@ -108,8 +108,9 @@ const std::map<std::string, Function>& functions() {
        }},
       {"index_add",
        [](T t, W w, bool in_place) -> Tensors {
-         return {in_place ? t[0].index_add_(whole(w[0]), t[1], t[2])
-                          : index_add(t[0], whole(w[0]), t[1], t[2])};
+         const AlphaOptions options{.alpha = number(w[1])};
+         return {in_place ? t[0].index_add_(whole(w[0]), t[1], t[2], options)
+                          : index_add(t[0], whole(w[0]), t[1], t[2], options)};
        }},
       {"index_copy",
        [](T t, W w, bool in_place) -> Tensors {

@@ -1,6 +1,7 @@
 #include "ops/onednn/gemm.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <dnnl.hpp>
 
 #include <array>
@@ -104,20 +105,27 @@ std::shared_ptr<const Product> make_product(std::int64_t m, std::int64_t n, std:
   return product;
 }
 
+// Held while a product is looked up or made. A fork waits for it: the child would find it, or a lock
+// of oneDNN's, held by a thread that it does not have.
+std::mutex& products_mutex() {
+  static std::mutex& mutex = []() -> std::mutex& {
+    static std::mutex own;
+    pthread_atfork([] { own.lock(); }, [] { own.unlock(); }, [] { own.unlock(); });
+    return own;
+  }();
+  return mutex;
+}
+
 // Products that were made before, a few hundred of them.
 std::shared_ptr<const Product> product_of(std::int64_t m, std::int64_t n, std::int64_t k,
                                           const PackedMatrix& a, const PackedMatrix& b,
                                           std::int64_t out_leading) {
   constexpr std::size_t kMost = 256;
-  static std::mutex mutex;
   static auto& made = *new std::map<Sizes, std::shared_ptr<const Product>>;
   const Sizes key{m, n, k, a.leading, a.transposed, b.leading, b.transposed, out_leading};
-  {
-    const std::lock_guard lock(mutex);
-    if (const auto found = made.find(key); found != made.end()) return found->second;
-  }
+  const std::lock_guard lock(products_mutex());
+  if (const auto found = made.find(key); found != made.end()) return found->second;
   auto product = make_product(m, n, k, a, b, out_leading);
-  const std::lock_guard lock(mutex);
   if (made.size() >= kMost) made.clear();
   made.emplace(key, product);
   return product;

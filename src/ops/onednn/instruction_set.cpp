@@ -2,7 +2,10 @@
 
 #include <dnnl.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <string>
 #include <string_view>
 
 #if defined(__x86_64__)
@@ -35,13 +38,25 @@ bool claims_missing_tiles() {
 
 namespace {
 
-// What the user has said with ONEDNN_MAX_CPU_ISA stays, unless that includes AMX.
+// What the user has said with ONEDNN_MAX_CPU_ISA stays, if it is one of those without tiles. oneDNN
+// does not look at the case of letters, and ignores what it does not know.
 bool user_excludes_tiles() {
+  constexpr std::string_view kWithout[] = {"SSE41",
+                                           "AVX",
+                                           "AVX2",
+                                           "AVX2_VNNI",
+                                           "AVX512_MIC",
+                                           "AVX512_CORE",
+                                           "AVX512_MIC_4OPS",
+                                           "AVX512_CORE_VNNI",
+                                           "AVX512_CORE_BF16",
+                                           "AVX512_CORE_FP16"};
   for (const char* name : {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}) {
     const char* value = std::getenv(name);
     if (value == nullptr) continue;
-    const std::string_view text(value);
-    return text.find("AMX") == text.npos && text != "ALL" && text != "DEFAULT" && !text.empty();
+    std::string text(value);
+    for (char& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+    return std::find(std::begin(kWithout), std::end(kWithout), text) != std::end(kWithout);
   }
   return false;
 }
