@@ -23,7 +23,8 @@ TENON_API bool has_pick(PickFunction function, DType dtype);
 
 // For every place p of the shape, with own[p] and table[p], the latter moved by index[p] *
 // `table_stride` elements. The table's own stride along `dim` is 0. Where several places meet in
-// the table, they come in the order of that dimension. The factor is one element, and goes with add. Positions are int64, and have been checked.
+// the table, they come in the order of that dimension. The factor is one element, and goes with
+// add. Positions are int64, and have been checked.
 TENON_API void pick_elements(PickFunction function, std::span<const std::int64_t> shape,
                              std::size_t dim, const Operand& own, const Operand& index,
                              const Operand& table, std::int64_t table_stride, DType dtype,

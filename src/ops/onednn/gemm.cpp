@@ -105,8 +105,8 @@ std::shared_ptr<const Product> make_product(std::int64_t m, std::int64_t n, std:
   return product;
 }
 
-// Held while a product is looked up or made. A fork waits for it: the child would find it, or a lock
-// of oneDNN's, held by a thread that it does not have.
+// Held while a product is looked up or made. A fork waits for it: the child would find it, or a
+// lock of oneDNN's, held by a thread that it does not have.
 std::mutex& products_mutex() {
   static std::mutex& mutex = []() -> std::mutex& {
     static std::mutex own;
