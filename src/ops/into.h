@@ -73,7 +73,8 @@ constexpr bool has_gradient() {
 
 template <class O, OutDType kDType = OutDType::exact, class... A>
 const Tensor& into(const Tensor& out, const A&... args) {
-  detail::Scan(O::info)(out);  // that it is there
+  detail::Scan scan(O::info);  // that it is there
+  scan(out);
   if constexpr (detail::has_gradient<O>()) {
     (detail::each_tensor([&](const Tensor& t) { check_no_history(out, t); }, args), ...);
   }
