@@ -434,17 +434,17 @@ struct Rule<op::take_along_dim> {
     Shape one = self.shape(), other = indices.shape();
     const auto at = static_cast<std::size_t>(along);
     const std::int64_t self_size = one[at], index_size = other[at];
-    const auto refuse_far = [&] {
-      checked_positions(op::take_along_dim::info, indices, -self_size, self_size,
-                        concat("dimension ", along));
-    };
-    if (indices.is_cpu() && !indices.body().is_wrapper()) refuse_far();
-    const Tensor forward = where(indices < 0, indices + self_size, indices);
     one[at] = other[at] = 1;
     Shape both = broadcast_shapes(one, other);
     both[at] = self_size;
     const Tensor wide = self.expand(both);
     both[at] = index_size;
+    // Before they are moved, so that the error names them as they are.
+    if (both.numel() != 0 && indices.is_cpu() && !indices.body().is_wrapper()) {
+      checked_positions(op::take_along_dim::info, indices, -self_size, self_size,
+                        concat("dimension ", along));
+    }
+    const Tensor forward = where(indices < 0, indices + self_size, indices);
     return gather(wide, along, forward.expand(both));
   }
 };

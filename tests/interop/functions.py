@@ -93,6 +93,8 @@ def choices(rng):
         low, high = (rng.choice([None, number(rng, dtype), -0.0, 0, -1, 300]) for _ in range(2))
         if isinstance(low, bool) or isinstance(high, bool) or dtype == torch.bool:
             return None
+        if isinstance(low, complex) or isinstance(high, complex):
+            return None  # PyTorch takes those without an imaginary part
         return kind, [a], [text(low) if low is not None else "-", text(high) if high is not None else "-"], \
             lambda x, n: (x.clamp_ if n else x.clamp)(low, high)
     low, high = operand(rng, like(rng, shape), dtype, kind), operand(rng, like(rng, shape), dtype, kind)

@@ -71,6 +71,7 @@ TEST(Picking, TakeCountsFromBothEnds) {
   EXPECT_TRUE(equal(take(x.t(), tensor({{1, -1}})), tensor({{3, 5}})));
   EXPECT_TRUE(equal(take_along_dim(x, tensor({{0}, {-1}}), 1), tensor({{0}, {5}})));
   EXPECT_TRUE(equal(take_along_dim(x, tensor({1, 4})), tensor({1, 4})));
+  EXPECT_EQ(take_along_dim(zeros({0, 0}), tensor({{0}}), 1).shape(), Shape({0, 1}));
   expect_error<IndexError>([&] { take_along_dim(x, tensor({{0}, {-10}}), 1); }, "take_along_dim",
                            "index -10", "size 3");
 }
