@@ -179,10 +179,10 @@ void expect_product(const Tensor& ours, const Line& expected, std::int64_t terms
       << amax(apart).item<double>();
 }
 
-double tolerance(const std::string& name, DType dtype) {
+double tolerance(const std::string& name, const Tensors& tensors, DType dtype) {
   if (is_complex(dtype)) return 64;
-  // The last elements of a row of doubles are not fused in PyTorch.
-  if ((name == "add" || name == "sub") && dtype == float64) return 1;
+  // Where an operand repeats, some of PyTorch's loops do not fuse the last elements.
+  if ((name == "add" || name == "sub") && tensors[0].shape() != tensors[1].shape()) return 1;
   return name == "round" ? 1 : 0;
 }
 
@@ -218,7 +218,8 @@ TEST(ParityFunctions, GiveWhatPyTorchGives) {
         if (is_product(op[1])) {
           expect_product(ours[i], expected[i], tensors[0].dim() == 0 ? 0 : tensors[0].size(-1));
         } else {
-          EXPECT_EQ(difference(ours[i], expected[i], tolerance(op[1], ours[i].dtype())), "");
+          EXPECT_EQ(difference(ours[i], expected[i], tolerance(op[1], tensors, ours[i].dtype())),
+                    "");
         }
       }
     } catch (const InternalError& error) {
