@@ -187,11 +187,17 @@ struct Rule<op::lerp_> {
 
 namespace {
 
+// That the factor is a number of the kind that is calculated with, however few elements there are.
+Ternary with_factor(const Ternary& t, const Scalar& value) {
+  visit(compute_dtype(t.dtype), [&]<class T>() { static_cast<void>(value.to<T>()); });
+  return t;
+}
+
 template <auto kOf>
 struct TernaryRule {
   static Layout infer(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
-                      const Scalar& /*value*/) {
-    return infer_ternary(kOf(self, tensor1, tensor2));
+                      const Scalar& value) {
+    return infer_ternary(with_factor(kOf(self, tensor1, tensor2), value));
   }
   static void cpu(Tensor& out, const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                   const Scalar& value) {
@@ -201,8 +207,8 @@ struct TernaryRule {
 template <auto kOf>
 struct TernaryInPlaceRule {
   static void check(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
-                    const Scalar& /*value*/) {
-    check_ternary(kOf(self, tensor1, tensor2));
+                    const Scalar& value) {
+    check_ternary(with_factor(kOf(self, tensor1, tensor2), value));
   }
   static void cpu(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                   const Scalar& value) {

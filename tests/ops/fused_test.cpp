@@ -60,6 +60,8 @@ TEST(Fused, RefusesWhatPyTorchRefuses) {
   expect_error<DTypeError>([] { tensor({1}).sub_(tensor({2}), {.alpha = 1.0}); }, "alpha");
   expect_error<DTypeError>([] { addcdiv(ones({1}), tensor({1}), tensor({2})); }, "addcdiv",
                            "rounding_mode");
+  const Tensor none = empty({0}, {.dtype = uint8});
+  expect_error<ValueError>([&] { addcmul(none, none, none, {.value = -2.0}); }, "uint8", "-2");
   expect_error<DTypeError>([] { tensor({1}).addcmul_(ones({1}), ones({1})); }, "Float", "Long");
   expect_error<ShapeError>([] { ones({3}).addcmul_(ones({2, 3}), ones({3})); }, "[3]", "[2, 3]");
   expect_error<DeviceError>([] { ones({3}).lerp_(empty({3}, {.device = "meta"}), 0.5); }, "meta");
