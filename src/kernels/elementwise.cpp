@@ -71,54 +71,26 @@ void apply(BinaryFunction function, DType dtype, std::span<const std::int64_t> s
   const BinaryRow row = row_of(function, computed);
   const TypedOperand &first = is_reversed(function) ? b : a,
                      &second = is_reversed(function) ? a : b;
-  const DType result = result_of(function, computed);
   const Loop<3> loop(shape, {out.place, first.place, second.place});
-  using Pointers = Loop<3>::Pointers;
-  using Strides = Loop<3>::Strides;
-  if (first.dtype == computed && second.dtype == computed && out.dtype == result) {
-    loop.run_parallel([&](const Pointers& at, const Strides& strides, std::int64_t n) {
-      row({at[0], at[1], at[2], strides[0], strides[1], strides[2]}, n);
-    });
-    return;
-  }
-  loop.run_parallel([&](const Pointers& at, const Strides& strides, std::int64_t n) {
-    Source x(computed, first.dtype), y(computed, second.dtype);
-    Sink sink(result, out.dtype);
-    for (std::int64_t done = 0; done < n; done += kPiece) {
-      const std::int64_t count = std::min(kPiece, n - done);
-      BinaryOperands piece{at[0] + done * strides[0],
-                           at[1] + done * strides[1],
-                           at[2] + done * strides[2],
-                           strides[0],
-                           strides[1],
-                           strides[2]};
-      x.fetch(piece.a, piece.a_stride, count);
-      y.fetch(piece.b, piece.b_stride, count);
-      std::byte* const to = piece.out;
-      if (sink.converts()) {
-        piece.out = sink.buffer();
-        piece.out_stride = sink.stride();
-      }
-      row(piece, count);
-      if (sink.converts()) sink.put(to, strides[0], count);
-    }
-  });
+  run_converted<3>(
+      loop, {out.dtype, first.dtype, second.dtype}, computed, result_of(function, computed),
+      [&](const Loop<3>::Pointers& at, const Loop<3>::Strides& strides, std::int64_t n) {
+        row({at[0], at[1], at[2], strides[0], strides[1], strides[2]}, n);
+      });
 }
 
-void apply_packed(BinaryFunction function, DType dtype, std::int64_t n, void* out, PackedOperand a,
-                  PackedOperand b) {
+void apply_packed(BinaryFunction function, DType dtype, std::int64_t n, void* out, const void* a,
+                  const void* b) {
   BinaryRow row = row_of(function, dtype);
   if (is_reversed(function)) std::swap(a, b);
   const std::int64_t in = itemsize(dtype), result = itemsize(result_of(function, dtype));
-  if (dtype == float32 && n * result >= kStreamedBytes && !a.repeats && !b.repeats &&
-      are_aligned({out, a.data, b.data})) {
+  if (dtype == float32 && n * result >= kStreamedBytes && are_aligned({out, a, b})) {
     if (const BinaryRow streamed = streamed_binary_row(function)) row = streamed;
   }
-  const std::int64_t a_stride = a.repeats ? 0 : in, b_stride = b.repeats ? 0 : in;
   parallel_for(0, n, Loop<3>::kGrain, [&](std::int64_t first, std::int64_t last) {
     row({static_cast<std::byte*>(out) + first * result,
-         static_cast<const std::byte*>(a.data) + first * a_stride,
-         static_cast<const std::byte*>(b.data) + first * b_stride, result, a_stride, b_stride},
+         static_cast<const std::byte*>(a) + first * in,
+         static_cast<const std::byte*>(b) + first * in, result, in, in},
         last - first);
   });
 }
@@ -127,33 +99,10 @@ void apply(UnaryFunction function, DType dtype, std::span<const std::int64_t> sh
            const TypedOperand& out, const TypedOperand& a) {
   const DType computed = compute_dtype(dtype);
   const UnaryRow row = row_of(function, computed);
-  const DType result = result_of(function, computed);
   const Loop<2> loop(shape, {out.place, a.place});
-  using Pointers = Loop<2>::Pointers;
-  using Strides = Loop<2>::Strides;
-  if (a.dtype == computed && out.dtype == result) {
-    loop.run_parallel([&](const Pointers& at, const Strides& strides, std::int64_t n) {
-      row({at[0], at[1], strides[0], strides[1]}, n);
-    });
-    return;
-  }
-  loop.run_parallel([&](const Pointers& at, const Strides& strides, std::int64_t n) {
-    Source x(computed, a.dtype);
-    Sink sink(result, out.dtype);
-    for (std::int64_t done = 0; done < n; done += kPiece) {
-      const std::int64_t count = std::min(kPiece, n - done);
-      UnaryOperands piece{at[0] + done * strides[0], at[1] + done * strides[1], strides[0],
-                          strides[1]};
-      x.fetch(piece.a, piece.a_stride, count);
-      std::byte* const to = piece.out;
-      if (sink.converts()) {
-        piece.out = sink.buffer();
-        piece.out_stride = sink.stride();
-      }
-      row(piece, count);
-      if (sink.converts()) sink.put(to, strides[0], count);
-    }
-  });
+  run_converted<2>(loop, {out.dtype, a.dtype}, computed, result_of(function, computed),
+                   [&](const Loop<2>::Pointers& at, const Loop<2>::Strides& strides,
+                       std::int64_t n) { row({at[0], at[1], strides[0], strides[1]}, n); });
 }
 
 }  // namespace tenon

@@ -58,13 +58,8 @@ TENON_API void apply(BinaryFunction function, DType dtype, std::span<const std::
 TENON_API void apply(UnaryFunction function, DType dtype, std::span<const std::int64_t> shape,
                      const TypedOperand& out, const TypedOperand& a);
 
-// The same for n elements that are packed, or repeated where `repeats` says so, all of them of the
-// dtype the function is calculated in.
-struct PackedOperand {
-  const void* data;
-  bool repeats;
-};
+// The same for n elements that are packed, all of them of the dtype the function is calculated in.
 TENON_API void apply_packed(BinaryFunction function, DType dtype, std::int64_t n, void* out,
-                            PackedOperand a, PackedOperand b);
+                            const void* a, const void* b);
 
 }  // namespace tenon

@@ -13,7 +13,7 @@
 namespace tenon {
 
 enum class TernaryFunction : std::uint8_t {
-  add_scaled,  // a + c * b; the value is not used
+  add_scaled,  // a + value * b; c is not used
   lerp,        // a + c * (b - a), from the end that is nearer; the value is not used
   addcmul,     // a + value * b * c
   addcdiv,     // a + value * b / c

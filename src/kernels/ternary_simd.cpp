@@ -28,8 +28,8 @@ struct AddScaled {
   template <class T>
   static constexpr bool takes = kReal<T>;
   template <class T>
-  static HWY_INLINE T Of(T a, T b, T c, T /*value*/) {
-    return MultiplyAdd(c, b, a);
+  static HWY_INLINE T Of(T a, T b, T /*c*/, T value) {
+    return MultiplyAdd(value, b, a);
   }
 };
 struct Lerp {
@@ -171,38 +171,12 @@ void apply(TernaryFunction function, DType dtype, std::span<const std::int64_t> 
   alignas(16) std::byte factor[kWidest] = {};
   visit(computed, [&]<class T>() { store_element<T>(factor, value.to<T>()); });
   const Loop<4> loop(shape, {out.place, a.place, b.place, c.place});
-  loop.run_parallel([&](const Loop<4>::Pointers& at, const Loop<4>::Strides& strides,
-                        std::int64_t n) {
-    if (a.dtype == computed && b.dtype == computed && c.dtype == computed &&
-        out.dtype == computed) {
-      return row(
-          {at[0], at[1], at[2], at[3], strides[0], strides[1], strides[2], strides[3], factor}, n);
-    }
-    Source x(computed, a.dtype), y(computed, b.dtype), z(computed, c.dtype);
-    Sink sink(computed, out.dtype);
-    for (std::int64_t done = 0; done < n; done += kPiece) {
-      const std::int64_t count = std::min(kPiece, n - done);
-      TernaryOperands piece{at[0] + done * strides[0],
-                            at[1] + done * strides[1],
-                            at[2] + done * strides[2],
-                            at[3] + done * strides[3],
-                            strides[0],
-                            strides[1],
-                            strides[2],
-                            strides[3],
-                            factor};
-      x.fetch(piece.a, piece.a_stride, count);
-      y.fetch(piece.b, piece.b_stride, count);
-      z.fetch(piece.c, piece.c_stride, count);
-      std::byte* const to = piece.out;
-      if (sink.converts()) {
-        piece.out = sink.buffer();
-        piece.out_stride = sink.stride();
-      }
-      row(piece, count);
-      if (sink.converts()) sink.put(to, strides[0], count);
-    }
-  });
+  run_converted<4>(
+      loop, {out.dtype, a.dtype, b.dtype, c.dtype}, computed, computed,
+      [&](const Loop<4>::Pointers& at, const Loop<4>::Strides& strides, std::int64_t n) {
+        row({at[0], at[1], at[2], at[3], strides[0], strides[1], strides[2], strides[3], factor},
+            n);
+      });
 }
 
 }  // namespace tenon

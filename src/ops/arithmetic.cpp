@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "ops/elementwise.h"
+#include "ops/itself.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
 
@@ -213,12 +214,6 @@ struct Rule<op::BinaryOut<N>> {
 };
 
 // The functions and methods.
-
-namespace {
-
-const Tensor& itself(const TensorArithmetic& self) { return static_cast<const Tensor&>(self); }
-
-}  // namespace
 
 #define TENON_ROW(name, node)                                                            \
   Tensor name(const Tensor& self) { return call<op::Unary<UnaryFunction::name>>(self); } \

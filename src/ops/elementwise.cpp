@@ -67,11 +67,6 @@ bool makes_floating(BinaryFunction function) {
          function == BinaryFunction::copysign || function == BinaryFunction::xlogy;
 }
 
-[[noreturn]] void not_implemented(std::string_view name, DType dtype) {
-  throw NotImplementedError(
-      concat("\"", name, "\" not implemented for '", info(dtype).scalar_name, "'"));
-}
-
 std::string_view name_of(UnaryFunction function) {
   return op::unary_infos[static_cast<std::size_t>(function)][0].name();
 }
@@ -404,8 +399,8 @@ void run_binary(BinaryFunction function, const Tensor& out, const Tensor& self,
   };
   if (dtype == compute_dtype(dtype) && to.dtype == result && to.is_contiguous() && fits(from) &&
       fits(with) && !shares_memory_partly(out, self) && !shares_memory_partly(out, other)) {
-    return apply_packed(function, dtype, to.numel(), out.data_ptr(), {self.data_ptr(), false},
-                        {other.data_ptr(), false});
+    return apply_packed(function, dtype, to.numel(), out.data_ptr(), self.data_ptr(),
+                        other.data_ptr());
   }
   const bool times = function == BinaryFunction::mul;
   if (function == BinaryFunction::pow && other.body().is_wrapped_number() && !is_integral(dtype) &&

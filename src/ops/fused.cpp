@@ -6,10 +6,10 @@
 #include "base/text.h"
 #include "ops/elementwise.h"
 #include "ops/into.h"
+#include "ops/itself.h"
 #include "ops/ternary.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -38,31 +38,6 @@ void check_alpha(DType dtype, const Scalar& alpha) {
     throw DTypeError("For non-complex input tensors, argument alpha must not be a complex number.");
   }
 }
-
-// alpha as an operand: one element of the dtype of the result.
-class Scaled {
- public:
-  Scaled(const OpInfo& info, const Tensor& self, const Tensor& other, const Scalar& alpha)
-      : info_(info),
-        dtype_(promoted_dtype({&self, &other})),
-        alpha_(number(dtype_, alpha)),
-        self_(self),
-        other_(other) {}
-  Ternary ternary() const {
-    return {info_, TernaryFunction::add_scaled, dtype_, self_, other_, alpha_};
-  }
-
- private:
-  static Tensor number(DType dtype, const Scalar& alpha) {
-    check_alpha(dtype, alpha);
-    return full({}, alpha, {.dtype = dtype, .device = Device::cpu()});
-  }
-
-  const OpInfo& info_;
-  DType dtype_;
-  Tensor alpha_;
-  const Tensor &self_, &other_;
-};
 
 Ternary lerp_of(const Tensor& self, const Tensor& end, const Tensor& weight) {
   const auto check_dtype = [&](const char* name, const Tensor& tensor) {
@@ -119,25 +94,48 @@ Scalar negative(const Scalar& alpha) {
   }
 }
 
+// That the factor is a number of the kind that is calculated with, however few elements there are.
+Ternary with_factor(const Ternary& t, const Scalar& value) {
+  visit(compute_dtype(t.dtype), [&]<class T>() { static_cast<void>(value.to<T>()); });
+  return t;
+}
+
+// alpha as it takes part: of 16-bit floats rounded first, unlike other factors.
+Scalar taken(DType dtype, const Scalar& alpha) {
+  check_alpha(dtype, alpha);
+  if (dtype == float16) return static_cast<float>(alpha.to<Half>());
+  if (dtype == bfloat16) return static_cast<float>(alpha.to<BFloat16>());
+  return alpha;
+}
+
 template <class O, bool kSubtracts>
 struct ScaledRule {
-  static Scaled scaled(const Tensor& self, const Tensor& other, const Scalar& alpha) {
-    return {O::info, self, other, kSubtracts ? negative(alpha) : alpha};
+  static Ternary of(const Tensor& self, const Tensor& other) {
+    return {O::info, TernaryFunction::add_scaled, promoted_dtype({&self, &other}), self, other,
+            self};
+  }
+  static Scalar factor(DType dtype, const Scalar& alpha) {
+    return taken(dtype, kSubtracts ? negative(alpha) : alpha);
   }
   static Layout infer(const Tensor& self, const Tensor& other, const Scalar& alpha) {
-    return infer_ternary(scaled(self, other, alpha).ternary());
+    const Ternary t = of(self, other);
+    return infer_ternary(with_factor(t, factor(t.dtype, alpha)));
   }
   static void cpu(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
-    run_ternary(scaled(self, other, alpha).ternary(), out, 1);
+    const Ternary t = of(self, other);
+    run_ternary(t, out, factor(t.dtype, alpha));
   }
 };
 template <class O, bool kSubtracts>
 struct ScaledInPlaceRule {
+  using Fresh = ScaledRule<O, kSubtracts>;
   static void check(const Tensor& self, const Tensor& other, const Scalar& alpha) {
-    check_ternary(ScaledRule<O, kSubtracts>::scaled(self, other, alpha).ternary());
+    const Ternary t = Fresh::of(self, other);
+    check_ternary(with_factor(t, Fresh::factor(t.dtype, alpha)));
   }
   static void cpu(const Tensor& self, const Tensor& other, const Scalar& alpha) {
-    run_ternary(ScaledRule<O, kSubtracts>::scaled(self, other, alpha).ternary(), self, 1);
+    const Ternary t = Fresh::of(self, other);
+    run_ternary(t, self, Fresh::factor(t.dtype, alpha));
   }
 };
 
@@ -186,12 +184,6 @@ struct Rule<op::lerp_> {
 };
 
 namespace {
-
-// That the factor is a number of the kind that is calculated with, however few elements there are.
-Ternary with_factor(const Ternary& t, const Scalar& value) {
-  visit(compute_dtype(t.dtype), [&]<class T>() { static_cast<void>(value.to<T>()); });
-  return t;
-}
 
 template <auto kOf>
 struct TernaryRule {
@@ -303,15 +295,6 @@ const Tensor& addcdiv_out(const Tensor& out, const Tensor& self, const Tensor& t
                           const Tensor& tensor2, ValueOptions options) {
   return into<op::addcdiv, OutDType::castable>(out, self, tensor1, tensor2, options.value);
 }
-
-namespace {
-
-template <class Base>
-const Tensor& itself(const Base& self) {
-  return static_cast<const Tensor&>(self);
-}
-
-}  // namespace
 
 Tensor TensorArithmetic::add(const Tensor& other, AlphaOptions options) const {
   return tenon::add(itself(*this), other, options);

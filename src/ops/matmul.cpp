@@ -35,10 +35,7 @@ void check_operands(const OpInfo& op, const Tensor& self, const Tensor& other) {
         op.name(), ": expected both to have the same dtype, but got: ", info(self.dtype()).name,
         " != ", info(other.dtype()).name, ": convert one with to()"));
   }
-  if (!can_multiply(self.dtype())) {
-    throw NotImplementedError(
-        concat("\"", op.name(), "\" not implemented for '", info(self.dtype()).scalar_name, "'"));
-  }
+  if (!can_multiply(self.dtype())) not_implemented(op.name(), self.dtype());
 }
 
 Layout result(const Shape& shape, const Tensor& self) {

@@ -36,6 +36,11 @@ DType common_dtype(std::span<const Tensor> tensors) {
   return dtype;
 }
 
+void not_implemented(std::string_view op, DType dtype) {
+  throw NotImplementedError(
+      concat("\"", op, "\" not implemented for '", info(dtype).scalar_name, "'"));
+}
+
 void check_written_once(const Layout& layout) {
   if (layout.numel() == 0) return;
   for (std::size_t d = 0; d < layout.shape.size(); ++d) {

@@ -13,6 +13,9 @@ Device same_device(std::string_view op, std::span<const Tensor> tensors);
 // The dtype all can be converted to.
 DType common_dtype(std::span<const Tensor> tensors);
 
+// NotImplementedError: the operator has nothing for elements of that dtype.
+[[noreturn]] void not_implemented(std::string_view op, DType dtype);
+
 // Error if several elements are one place in memory, as expand() makes them: a write would not know
 // which of them it writes.
 void check_written_once(const Layout& layout);

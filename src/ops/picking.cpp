@@ -5,6 +5,7 @@
 #include "core/element_copy.h"
 #include "kernels/pick.h"
 #include "ops/into.h"
+#include "ops/itself.h"
 #include "ops/operands.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
@@ -55,6 +56,11 @@ Tensor checked_positions(const OpInfo& op, const Tensor& index, std::int64_t low
 Tensor checked_positions(const OpInfo& op, const Tensor& index, const Tensor& self,
                          std::size_t dim) {
   return checked_positions(op, index, 0, sizes(self)[dim], concat("dimension ", dim));
+}
+
+// Those that count from the end, counted from the front.
+Tensor from_the_front(const Tensor& positions, std::int64_t size) {
+  return where(positions < 0, positions + size, positions);
 }
 
 std::size_t wrapped(std::int64_t dim, const Tensor& self) {
@@ -183,8 +189,7 @@ struct Rule<op::take> {
     const Tensor positions =
         checked_positions(op::take::info, index, -n, n, "the flattened tensor").reshape({-1});
     const Tensor flat = self.contiguous().view({-1}), to = out.view({-1});
-    const Tensor forward = where(positions < 0, positions + n, positions);
-    pick_everywhere(PickFunction::read, 0, to, forward, flat);
+    pick_everywhere(PickFunction::read, 0, to, from_the_front(positions, n), flat);
   }
 };
 
@@ -208,10 +213,7 @@ op::ScatterReduce reduction(std::string_view name) {
 }
 
 void check_written(const OpInfo& op, PickFunction function, const Tensor& self) {
-  if (!has_pick(function, self.dtype())) {
-    throw NotImplementedError(
-        concat("\"", op.name(), "\" not implemented for '", info(self.dtype()).scalar_name, "'"));
-  }
+  if (!has_pick(function, self.dtype())) not_implemented(op.name(), self.dtype());
   check_written_once(self.layout());
 }
 
@@ -410,7 +412,7 @@ struct Rule<op::index_fill_> {
     shape[along] = index.numel();
     const Dims repeated = Dims::filled(shape.size(), 0);
     pick_slices(PickFunction::write, shape, along, value.to(self.dtype()), repeated,
-                where(positions < 0, positions + size, positions), self);
+                from_the_front(positions, size), self);
   }
 };
 
@@ -444,8 +446,7 @@ struct Rule<op::take_along_dim> {
       checked_positions(op::take_along_dim::info, indices, -self_size, self_size,
                         concat("dimension ", along));
     }
-    const Tensor forward = where(indices < 0, indices + self_size, indices);
-    return gather(wide, along, forward.expand(both));
+    return gather(wide, along, from_the_front(indices, self_size).expand(both));
   }
 };
 
@@ -504,12 +505,6 @@ Tensor index_fill(const Tensor& self, std::int64_t dim, const Tensor& index, con
 Tensor index_fill(const Tensor& self, std::int64_t dim, const Tensor& index, const Scalar& value) {
   return self.clone().index_fill_(dim, index, value);
 }
-
-namespace {
-
-const Tensor& itself(const TensorMethods& self) { return static_cast<const Tensor&>(self); }
-
-}  // namespace
 
 const Tensor& TensorMethods::scatter_(std::int64_t dim, const Tensor& index, const Tensor& src,
                                       ScatterOptions options) const {

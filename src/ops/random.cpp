@@ -39,10 +39,7 @@ constinit OpInfo op::random_from_::info{"random_", kind};
 namespace {
 
 void check_written(const OpInfo& info, const Tensor& self, bool dtype_fits) {
-  if (!dtype_fits) {
-    throw NotImplementedError(concat("\"", info.name(), "\" not implemented for '",
-                                     tenon::info(self.dtype()).scalar_name, "'"));
-  }
+  if (!dtype_fits) not_implemented(info.name(), self.dtype());
   check_written_once(self.layout());
 }
 
@@ -388,10 +385,8 @@ Tensor randperm(std::int64_t n, const RandomOptions& options) {
   if (n < 0) throw ValueError(concat("randperm: n is ", n, ", and cannot be negative"));
   const DType dtype = options.dtype.value_or(int64);
   const bool wide_unsigned = dtype == uint16 || dtype == uint32 || dtype == uint64;
-  if (!(is_usual_float(dtype) || is_integral(dtype)) || wide_unsigned) {
-    throw NotImplementedError(
-        concat("\"randperm\" not implemented for '", info(dtype).scalar_name, "'"));
-  }
+  if (!(is_usual_float(dtype) || is_integral(dtype)) || wide_unsigned)
+    not_implemented("randperm", dtype);
   // Above these, floating numbers leave some out; bfloat16 is not looked at, as in PyTorch.
   const std::int64_t most = dtype == float16   ? std::int64_t{1} << 11
                             : dtype == float32 ? std::int64_t{1} << 24

@@ -12,6 +12,7 @@
 #include "kernels/elementwise.h"
 #include "kernels/reduce.h"
 #include "ops/into.h"
+#include "ops/operands.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
@@ -77,12 +78,8 @@ void run_reduction(ReduceFunction function, const Tensor& out, const Tensor& sel
          out.dtype(), parameters);
 }
 
-[[noreturn]] void not_implemented(const OpInfo& info, DType dtype) {
-  throw NotImplementedError(
-      concat("\"", info.name(), "\" not implemented for '", tenon::info(dtype).scalar_name, "'"));
-}
 void check_has(const OpInfo& info, ReduceFunction function, DType dtype) {
-  if (!has_reduction(function, dtype)) not_implemented(info, dtype);
+  if (!has_reduction(function, dtype)) not_implemented(info.name(), dtype);
 }
 
 // Nothing is the largest of nothing.
@@ -352,7 +349,7 @@ struct AccumulateRule {
     wrap_dim(dim, self.dim());
     Layout like = self.layout();
     like.dtype = sum_dtype(self.dtype(), dtype);
-    if (like.dtype == bool_) not_implemented(O::info, like.dtype);
+    if (like.dtype == bool_) not_implemented(O::info.name(), like.dtype);
     check_has(O::info, kFunction, like.dtype);
     return Layout::packed(like.shape, like.dtype, like.device);
   }

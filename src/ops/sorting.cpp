@@ -9,6 +9,7 @@
 #include "core/element_copy.h"
 #include "kernels/sort.h"
 #include "ops/into.h"
+#include "ops/operands.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
@@ -23,10 +24,7 @@ constinit OpInfo op::topk::info{"topk", kind};
 namespace {
 
 void check_order(std::string_view op, const Tensor& self) {
-  if (can_sort(self.dtype())) return;
-  throw NotImplementedError(concat("\"", op, "\" not implemented for '",
-                                   info(self.dtype()).scalar_name,
-                                   "': such elements have no order"));
+  if (!can_sort(self.dtype())) not_implemented(op, self.dtype());
 }
 
 // One element is sorted.

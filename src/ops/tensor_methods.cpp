@@ -1,6 +1,7 @@
 // The methods of Tensor that are functions with another spelling.
 #include "tenon/detail/tensor_methods.h"
 
+#include "ops/itself.h"
 #include "tenon/fused.h"
 #include "tenon/matmul.h"
 #include "tenon/picking.h"
@@ -9,15 +10,6 @@
 #include "tenon/sorting.h"
 
 namespace tenon {
-
-namespace {
-
-template <class Base>
-const Tensor& itself(const Base& self) {
-  return static_cast<const Tensor&>(self);
-}
-
-}  // namespace
 
 Tensor TensorMethods::lerp(const Tensor& end, const Tensor& weight) const {
   return tenon::lerp(itself(*this), end, weight);

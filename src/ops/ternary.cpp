@@ -15,9 +15,8 @@ namespace tenon {
 namespace {
 
 void check_implemented(const Ternary& t) {
-  if (is_complex(t.dtype) || has_ternary(t.function, t.dtype)) return;
-  throw NotImplementedError(
-      concat("\"", t.info.name(), "\" not implemented for '", info(t.dtype).scalar_name, "'"));
+  if (!is_complex(t.dtype) && !has_ternary(t.function, t.dtype))
+    not_implemented(t.info.name(), t.dtype);
 }
 
 Shape shape_of(const Ternary& t) {
@@ -28,7 +27,7 @@ Shape shape_of(const Ternary& t) {
 Tensor of_complex(const Ternary& t, const Scalar& value) {
   const Tensor a = t.a.to(t.dtype), b = t.b.to(t.dtype), c = t.c.to(t.dtype);
   switch (t.function) {
-    case TernaryFunction::add_scaled: return a + c * b;
+    case TernaryFunction::add_scaled: return a + b * value;
     case TernaryFunction::addcmul: return a + b * value * c;
     case TernaryFunction::addcdiv: return a + b * value / c;
     default: break;

@@ -538,7 +538,7 @@ def main():
     draws(seeded(9), args.outdir, 400 * args.scale)
     arithmetic(seeded(10), args.outdir, 400 * args.scale)
     reductions(seeded(11), args.outdir, 250 * args.scale)
-    functions(seeded(12), args.outdir, 500 * args.scale)
+    functions(seeded(12), args.outdir, 250 * args.scale)
 
 
 if __name__ == "__main__":
