@@ -2,6 +2,9 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS tenon_io tenon EXPORT tenonTargets)
+if(TENON_CLI)
+  install(TARGETS tenon_cli)
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tenon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tenon)
@@ -21,7 +24,7 @@ foreach(kind LIBDIR INCLUDEDIR)
   endif()
 endforeach()
 if(NOT BUILD_SHARED_LIBS)
-  set(TENON_PC_LIBS " -lhwy -ldnnl")
+  set(TENON_PC_LIBS " -lhwy -ldnnl -ldeflate -lsimdjson")
 endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/tenon.pc.in ${PROJECT_BINARY_DIR}/tenon.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tenon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -38,14 +38,14 @@ endif()
 
 # tenon_layer(name sources...): one folder of src/, compiled once.
 function(tenon_layer name)
-  add_library(tenon_${name} OBJECT ${ARGN})
-  target_link_libraries(tenon_${name} PRIVATE tenon_options)
+  add_library(layer_${name} OBJECT ${ARGN})
+  target_link_libraries(layer_${name} PRIVATE tenon_options)
   # A multiply and an add are fused where the source says so, and nowhere else: results are the same on every machine.
-  target_compile_options(tenon_${name} PRIVATE -ffp-contract=off)
+  target_compile_options(layer_${name} PRIVATE -ffp-contract=off)
   # Exported functions may call each other directly, as in a static library.
-  target_compile_options(tenon_${name} PRIVATE -fno-semantic-interposition -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
-  target_include_directories(tenon_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-  set_target_properties(tenon_${name} PROPERTIES
+  target_compile_options(layer_${name} PRIVATE -fno-semantic-interposition -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+  target_include_directories(layer_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  set_target_properties(layer_${name} PROPERTIES
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endfunction()
 
@@ -56,7 +56,7 @@ function(tenon_link_unit target)
   add_library(${target})
   add_library(tenon::${unit_EXPORT_AS} ALIAS ${target})
   foreach(layer IN LISTS unit_FROM)
-    target_sources(${target} PRIVATE $<TARGET_OBJECTS:tenon_${layer}>)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:layer_${layer}>)
   endforeach()
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_include_directories(${target} PUBLIC

@@ -15,18 +15,22 @@ BELOW = {
     "base": [],
     "kernels": ["base"],
     "core": ["base", "kernels"],
+    "io": ["base", "kernels", "core"],
     "dispatch": ["base", "kernels", "core"],
     "ops": ["base", "kernels", "core", "dispatch"],
     "nn": ["base", "kernels", "core", "dispatch", "ops"],
+    "all": ["base", "kernels", "core", "io", "dispatch", "ops", "nn"],
 }
 
 # The layer that implements each public header. Every header must be named here.
 HEADER_LAYER = {
     "base": "api default_dtype device dtype error float8 function_names half ref scalar shape threads version warning",
     "core": "detail/tensor_arithmetic detail/tensor_methods detail/tensor_reductions autograd body device_backend generator layout printing storage tensor value",
+    "io": "checkpoint",
     "dispatch": "custom_op op_call op_info wrapper detail/dispatcher detail/op_arguments",
     "ops": "arithmetic arithmetic_ops factories fused indexing matmul ops picking random reductions selection sorting",
-    "nn": "nn/parameter tenon",
+    "nn": "nn/parameter",
+    "all": "tenon",
 }
 LAYER_OF = {f"tenon/{name}.h": layer for layer, names in HEADER_LAYER.items() for name in names.split()}
 

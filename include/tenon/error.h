@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -105,6 +106,27 @@ class TENON_API IoError : public Error {
  private:
   std::string file_;
   int error_number_;
+};
+
+// A file is not what it should be: broken, cut short, hostile, or of another kind. The message is
+// "FILE: byte N: reason".
+class TENON_API FormatError : public Error {
+ public:
+  FormatError(std::string file, std::uint64_t offset, const std::string& reason);
+  ~FormatError() override;
+  const std::string& file() const noexcept { return file_; }
+  std::uint64_t offset() const noexcept { return offset_; }  // where in the file
+
+ private:
+  std::string file_;
+  std::uint64_t offset_;
+};
+
+// Bytes are not those their checksum was made of.
+class TENON_API ChecksumError : public FormatError {
+ public:
+  using FormatError::FormatError;
+  ~ChecksumError() override;
 };
 
 // A broken promise inside Tenon. Never reachable from what a caller passes or a file holds: please

@@ -32,12 +32,16 @@ class TENON_API Value {
     none,
     boolean,
     integer,
+    big_integer,  // beyond 64 bits
     real,
     complex,
     string,
+    bytes,
     list,
     tuple,
+    set,
     dict,
+    object,  // of a class that is only a name here
     tensor,
     dtype,
     device,
@@ -80,15 +84,26 @@ class TENON_API Value {
   Value(const std::vector<Tensor>& values) : Value(std::span(values)) {}
   static Value list(std::vector<Value> items);
   static Value tuple(std::vector<Value> items);
-  // In this order. A key that comes twice keeps its place and takes the later value.
+  static Value set(std::vector<Value> items);
+  static Value bytes(std::string bytes);
+  // Two's complement, lowest byte first; the shortest that has the same value is kept, an integer
+  // if 64 bits hold it.
+  static Value big_integer(std::string_view bytes);
+  // In this order. A key that comes twice keeps its place and takes the later value. The
+  // attributes, if there are any, are a dict themselves: an OrderedDict may have some, as a state
+  // dict has its _metadata.
   static Value dict(std::vector<Entry> entries);
+  static Value dict(std::vector<Entry> entries, Value attributes);
+  // Something that a file describes and that is not made: the full name of its class or function,
+  // the arguments it was called with, and the state it was given.
+  static Value object(std::string name, Value arguments, Value state);
 
   Kind kind() const noexcept { return kind_; }
   bool is_none() const noexcept { return kind_ == Kind::none; }
   bool is_tensor() const noexcept { return kind_ == Kind::tensor; }
 
   // What it is said to be; TypeError, naming both types, if it is something else. as_real takes an
-  // integer too, as_complex any number, items a list or a tuple.
+  // integer too, as_complex any number, items a list, a tuple or a set.
   bool as_bool() const;
   std::int64_t as_int() const;
   double as_real() const;
@@ -102,6 +117,14 @@ class TENON_API Value {
   std::span<const Entry> entries() const;
   // The value under a key of a dict, or null. TypeError if this is no dict.
   const Value* find(const Value& key) const;
+  Value attributes() const;  // of a dict; None if it has none
+  const std::string& as_bytes() const;
+  // The bytes of an integer beyond 64 bits, and its digits.
+  const std::string& big_bytes() const;
+  std::string digits() const;  // of any integer
+  const std::string& object_name() const;
+  const Value& object_arguments() const;
+  const Value& object_state() const;
 
   // Equal in kind and content; tensors when they are the same tensor. ValueError beyond a thousand
   // levels.

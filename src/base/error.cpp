@@ -21,9 +21,16 @@ SwapError::~SwapError() = default;
 OutOfMemoryError::~OutOfMemoryError() = default;
 IoError::~IoError() = default;
 InternalError::~InternalError() = default;
+FormatError::~FormatError() = default;
+ChecksumError::~ChecksumError() = default;
 
 OutOfMemoryError::OutOfMemoryError(const std::string& what, std::size_t bytes)
     : Error(what), bytes_(bytes) {}
+
+FormatError::FormatError(std::string file, std::uint64_t offset, const std::string& reason)
+    : Error(concat(file, ": byte ", offset, ": ", reason)),
+      file_(std::move(file)),
+      offset_(offset) {}
 
 IoError::IoError(const std::string& action, std::string file, int error_number)
     : Error(concat(file, ": ", action, ": ", std::generic_category().message(error_number))),

@@ -39,12 +39,16 @@ Ref<Mapping> Mapping::open(const std::string& path, Mode mode) {
   if (!S_ISREG(facts.st_mode))
     throw IoError("cannot be mapped, it is not a regular file", path,
                   S_ISDIR(facts.st_mode) ? EISDIR : EINVAL);
-  const auto size = static_cast<std::size_t>(facts.st_size);
+  return of_file(file.get(), path, static_cast<std::size_t>(facts.st_size), mode);
+}
+
+Ref<Mapping> Mapping::of_file(int descriptor, const std::string& name, std::size_t size,
+                              Mode mode) {
   if (size == 0) return Ref<Mapping>::adopt(new Mapping(nullptr, 0));
   void* data =
       ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
-             mode == Mode::shared ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE, file.get(), 0);
-  if (data == MAP_FAILED) throw IoError("cannot map", path, errno);
+             mode == Mode::shared ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE, descriptor, 0);
+  if (data == MAP_FAILED) throw IoError("cannot map", name, errno);
   return Ref<Mapping>::adopt(new Mapping(static_cast<std::byte*>(data), size));
 }
 

@@ -24,6 +24,8 @@ class TENON_API Mapping final : public RefCounted {
   // The whole file. IoError if it cannot be opened or mapped, or is not a regular file. An empty
   // file gives no bytes.
   static Ref<Mapping> open(const std::string& path, Mode mode);
+  // The first `size` bytes of an open regular file; the name is for messages.
+  static Ref<Mapping> of_file(int descriptor, const std::string& name, std::size_t size, Mode mode);
   ~Mapping() override;
 
   std::byte* data() const noexcept { return data_; }

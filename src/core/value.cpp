@@ -1,8 +1,11 @@
 #include "tenon/value.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <functional>
 #include <ostream>
+#include <random>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -31,7 +34,47 @@ struct SequenceNode final : RefCounted {
 };
 struct DictNode final : RefCounted {
   std::vector<Value::Entry> entries;
+  Value attributes;
 };
+struct ObjectNode final : RefCounted {
+  std::string name;
+  Value arguments, state;
+};
+
+// The digits of a number of any size: the lowest nine at a time.
+std::string decimal(std::string_view bytes) {
+  std::vector<std::uint32_t> words((bytes.size() + 3) / 4 + 1);
+  const bool negative = !bytes.empty() && (static_cast<unsigned char>(bytes.back()) & 0x80) != 0;
+  for (std::size_t i = 0; i < words.size() * 4; ++i) {
+    const auto byte = i < bytes.size() ? static_cast<unsigned char>(bytes[i])
+                                       : static_cast<unsigned char>(negative ? 0xff : 0);
+    words[i / 4] |= std::uint32_t{byte} << (i % 4 * 8);
+  }
+  if (negative) {
+    std::uint64_t carry = 1;
+    for (std::uint32_t& word : words) {
+      carry += static_cast<std::uint32_t>(~word);
+      word = static_cast<std::uint32_t>(carry);
+      carry >>= 32;
+    }
+  }
+  std::string out;
+  while (!words.empty()) {
+    std::uint64_t rest = 0;
+    for (std::size_t i = words.size(); i-- > 0;) {
+      rest = rest << 32 | words[i];
+      words[i] = static_cast<std::uint32_t>(rest / 1'000'000'000);
+      rest %= 1'000'000'000;
+    }
+    while (!words.empty() && words.back() == 0) words.pop_back();
+    for (int digit = 0; digit < 9 && (rest != 0 || !words.empty()); ++digit, rest /= 10)
+      out.push_back(static_cast<char>('0' + rest % 10));
+  }
+  if (out.empty()) out = "0";
+  if (negative) out.push_back('-');
+  std::reverse(out.begin(), out.end());
+  return out;
+}
 
 // Python gives up at this depth too. Destruction has no such limit.
 constexpr int kMaxDepth = 1000;
@@ -50,11 +93,18 @@ bool equal(const Value& a, const Value& b, int depth) {
     case Value::Kind::real: return a.as_real() == b.as_real();
     case Value::Kind::complex: return a.as_complex() == b.as_complex();
     case Value::Kind::string: return a.as_string() == b.as_string();
+    case Value::Kind::bytes: return a.as_bytes() == b.as_bytes();
+    case Value::Kind::big_integer: return a.big_bytes() == b.big_bytes();
+    case Value::Kind::object:
+      return a.object_name() == b.object_name() &&
+             equal(a.object_arguments(), b.object_arguments(), depth + 1) &&
+             equal(a.object_state(), b.object_state(), depth + 1);
     case Value::Kind::tensor: return a.as_tensor().is(b.as_tensor());
     case Value::Kind::dtype: return a.as_dtype() == b.as_dtype();
     case Value::Kind::device: return a.as_device() == b.as_device();
     case Value::Kind::size: return a.as_size() == b.as_size();
     case Value::Kind::list:
+    case Value::Kind::set:
     case Value::Kind::tuple: {
       const auto x = a.items(), y = b.items();
       return std::equal(x.begin(), x.end(), y.begin(), y.end(),
@@ -81,6 +131,26 @@ void write_items(std::string& out, std::span<const Value> items, int depth) {
   }
 }
 
+// As Python shows bytes: b'a\\x00'
+void write_bytes(std::string& out, std::string_view bytes) {
+  constexpr char kHex[] = "0123456789abcdef";
+  out += "b'";
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\\' || c == '\'') {
+      out += '\\';
+      out += c;
+    } else if (byte >= 0x20 && byte < 0x7f) {
+      out += c;
+    } else {
+      out += "\\x";
+      out += kHex[byte >> 4];
+      out += kHex[byte & 15];
+    }
+  }
+  out += '\'';
+}
+
 void write(std::string& out, const Value& value, int depth) {
   if (depth > kMaxDepth) too_deep();
   switch (value.kind()) {
@@ -90,6 +160,17 @@ void write(std::string& out, const Value& value, int depth) {
     case Value::Kind::real: append(out, value.as_real()); return;
     case Value::Kind::complex: out += Scalar(value.as_complex()).repr(); return;
     case Value::Kind::string: out += python_quoted(value.as_string()); return;
+    case Value::Kind::bytes: write_bytes(out, value.as_bytes()); return;
+    case Value::Kind::big_integer: out += value.digits(); return;
+    case Value::Kind::object:
+      out += value.object_name();
+      write(out, value.object_arguments(), depth + 1);
+      return;
+    case Value::Kind::set:
+      out += value.items().empty() ? "set(" : "{";
+      write_items(out, value.items(), depth + 1);
+      out += value.items().empty() ? ")" : "}";
+      return;
     case Value::Kind::tensor: out += value.as_tensor().repr(); return;
     case Value::Kind::dtype: out += repr(value.as_dtype()); return;
     case Value::Kind::device: out += value.as_device().repr(); return;
@@ -120,18 +201,45 @@ void write(std::string& out, const Value& value, int depth) {
   }
 }
 
+// Of text that a file chooses: with numbers of this process's own, so that nobody can choose text
+// whose hashes meet.
+std::size_t hash_text(std::string_view text) {
+  static const std::array<std::uint64_t, 2> own = [] {
+    std::random_device device;
+    const auto word = [&] { return (std::uint64_t{device()} << 32 | device()) | 1; };
+    return std::array<std::uint64_t, 2>{word(), word()};
+  }();
+  const auto fold = [](std::uint64_t a, std::uint64_t b) {
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = static_cast<Wide>(a) * b;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+  };
+  std::uint64_t hash = own[0] ^ text.size();
+  while (!text.empty()) {
+    std::uint64_t word = 0;
+    const std::size_t n = std::min(text.size(), sizeof word);
+    std::memcpy(&word, text.data(), n);
+    hash = fold(hash ^ word, own[1]) + own[0];
+    text.remove_prefix(n);
+  }
+  return fold(hash, own[1]);
+}
+
 // Equal values have equal hashes.
 std::size_t hash(const Value& value, int depth) {
   if (depth > kMaxDepth) too_deep();
   const auto mix = [](std::size_t a, std::size_t b) { return (a ^ b) * 0x9e3779b97f4a7c15u; };
   const auto kind = static_cast<std::size_t>(value.kind());
   switch (value.kind()) {
-    case Value::Kind::string: return mix(kind, std::hash<std::string>()(value.as_string()));
+    case Value::Kind::string: return mix(kind, hash_text(value.as_string()));
+    case Value::Kind::bytes: return mix(kind, hash_text(value.as_bytes()));
+    case Value::Kind::big_integer: return mix(kind, hash_text(value.big_bytes()));
     case Value::Kind::boolean: return mix(kind, value.as_bool() ? 1 : 0);
     case Value::Kind::integer: return mix(kind, std::hash<std::int64_t>()(value.as_int()));
     case Value::Kind::real: return mix(kind, std::hash<double>()(value.as_real()));
     case Value::Kind::tensor: return mix(kind, value.as_tensor().id());
     case Value::Kind::list:
+    case Value::Kind::set:
     case Value::Kind::tuple: {
       std::size_t all = kind;
       for (const Value& item : value.items()) all = mix(all, hash(item, depth + 1));
@@ -147,6 +255,10 @@ bool has_node(Value::Kind kind) noexcept {
     case Value::Kind::complex:
     case Value::Kind::list:
     case Value::Kind::tuple:
+    case Value::Kind::set:
+    case Value::Kind::bytes:
+    case Value::Kind::big_integer:
+    case Value::Kind::object:
     case Value::Kind::dict:
     case Value::Kind::size: return true;
     default: return false;
@@ -197,8 +309,51 @@ Value Value::tuple(std::vector<Value> items) {
   return value;
 }
 
-Value Value::dict(std::vector<Entry> entries) {
+Value Value::set(std::vector<Value> items) {
+  Value value = list(std::move(items));
+  value.kind_ = Kind::set;
+  return value;
+}
+
+Value Value::bytes(std::string bytes) {
+  Value value(std::move(bytes));
+  value.kind_ = Kind::bytes;
+  return value;
+}
+
+Value Value::big_integer(std::string_view bytes) {
+  const auto sign = [](char c) { return (static_cast<unsigned char>(c) & 0x80) != 0; };
+  while (bytes.size() > 1 && (bytes.back() == 0 || bytes.back() == '\xff') &&
+         sign(bytes.back()) == sign(bytes[bytes.size() - 2])) {
+    bytes.remove_suffix(1);
+  }
+  if (bytes.size() <= 8) {
+    std::uint64_t number = !bytes.empty() && sign(bytes.back()) ? ~std::uint64_t{0} : 0;
+    for (std::size_t i = bytes.size(); i-- > 0;)
+      number = number << 8 | static_cast<unsigned char>(bytes[i]);
+    return static_cast<std::int64_t>(number);
+  }
+  Value value{std::string(bytes)};
+  value.kind_ = Kind::big_integer;
+  return value;
+}
+
+Value Value::object(std::string name, Value arguments, Value state) {
+  auto node = make_ref<ObjectNode>();
+  node->name = std::move(name);
+  node->arguments = std::move(arguments);
+  node->state = std::move(state);
+  Value value;
+  value.content_.node = node.detach();
+  value.kind_ = Kind::object;
+  return value;
+}
+
+Value Value::dict(std::vector<Entry> entries) { return dict(std::move(entries), Value()); }
+
+Value Value::dict(std::vector<Entry> entries, Value attributes) {
   auto node = make_ref<DictNode>();
+  node->attributes = std::move(attributes);
   std::unordered_multimap<std::size_t, std::size_t> places;
   for (Entry& entry : entries) {
     const std::size_t key_hash = hash(entry.first, 0);
@@ -270,7 +425,8 @@ const Shape& Value::as_size() const {
 }
 
 std::span<const Value> Value::items() const {
-  if (kind_ != Kind::list && kind_ != Kind::tuple) wrong_kind("list or tuple");
+  if (kind_ != Kind::list && kind_ != Kind::tuple && kind_ != Kind::set)
+    wrong_kind("list, tuple or set");
   return static_cast<const SequenceNode*>(content_.node)->items;
 }
 
@@ -286,16 +442,53 @@ const Value* Value::find(const Value& key) const {
   return nullptr;
 }
 
+Value Value::attributes() const {
+  if (kind_ != Kind::dict) wrong_kind("dict");
+  return static_cast<const DictNode*>(content_.node)->attributes;
+}
+
+const std::string& Value::as_bytes() const {
+  if (kind_ != Kind::bytes) wrong_kind("bytes");
+  return static_cast<const StringNode*>(content_.node)->text;
+}
+
+const std::string& Value::big_bytes() const {
+  if (kind_ != Kind::big_integer) wrong_kind("int");
+  return static_cast<const StringNode*>(content_.node)->text;
+}
+
+std::string Value::digits() const {
+  return kind_ == Kind::big_integer ? decimal(big_bytes()) : concat(as_int());
+}
+
+namespace {
+
+const ObjectNode& object_node(const Value& value, const RefCounted* node) {
+  if (value.kind() != Value::Kind::object)
+    throw TypeError(concat("expected an object, but this is of type ", value.type_name()));
+  return static_cast<const ObjectNode&>(*node);
+}
+
+}  // namespace
+
+const std::string& Value::object_name() const { return object_node(*this, content_.node).name; }
+const Value& Value::object_arguments() const { return object_node(*this, content_.node).arguments; }
+const Value& Value::object_state() const { return object_node(*this, content_.node).state; }
+
 bool operator==(const Value& a, const Value& b) { return equal(a, b, 0); }
 
 std::string Value::type_name() const {
   switch (kind_) {
     case Kind::none: return "NoneType";
     case Kind::boolean: return "bool";
-    case Kind::integer: return "int";
+    case Kind::integer:
+    case Kind::big_integer: return "int";
     case Kind::real: return "float";
     case Kind::complex: return "complex";
     case Kind::string: return "str";
+    case Kind::bytes: return "bytes";
+    case Kind::set: return "set";
+    case Kind::object: return object_name();
     case Kind::list: return "list";
     case Kind::tuple: return "tuple";
     case Kind::dict: return "dict";

@@ -26,7 +26,7 @@ TEST(Value, SaysWhatItIsWhenAskedForSomethingElse) {
   expect_error<TypeError>([] { Value("x").as_int(); }, "type int", "type str");
   expect_error<TypeError>([] { Value(1).as_bool(); }, "bool", "int");
   expect_error<TypeError>([] { Value().as_tensor(); }, "Tensor", "NoneType");
-  expect_error<TypeError>([] { Value(1.5).items(); }, "list or tuple", "float");
+  expect_error<TypeError>([] { Value(1.5).items(); }, "list, tuple or set", "float");
   expect_error<TypeError>([] { Value::list({}).find("a"); }, "dict", "list");
 }
 

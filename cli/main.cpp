@@ -1,0 +1,52 @@
+// tenon: looking into checkpoints from a shell.
+#include <tenon/tenon.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+
+namespace {
+
+constexpr char kHelp[] =
+    R"(tenon: look into, check and compare checkpoints of PyTorch and safetensors
+
+usage: tenon COMMAND [OPTIONS] FILE
+
+  inspect FILE    what is in it
+  verify FILE     whether its bytes match their checksums
+  --version       the version
+  --help          this; `tenon COMMAND --help` says more
+
+Exit: 0 yes, 1 a negative answer, 2 wrong usage, 3 the input was refused, 4 the system failed.
+)";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that has seen enough is no error
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (arguments.empty()) {
+    std::fputs(kHelp, stderr);
+    return tenon::cli::kUsage;
+  }
+  const std::string& command = arguments[0];
+  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+  if (command == "--help" || command == "-h" || command == "help") {
+    std::fputs(kHelp, stdout);
+    return tenon::cli::kYes;
+  }
+  if (command == "--version") {
+    std::printf("tenon %s\n", std::string(tenon::kVersion).c_str());
+    return tenon::cli::kYes;
+  }
+  if (command == "inspect") return tenon::cli::inspect(rest);
+  if (command == "verify") return tenon::cli::verify(rest);
+  std::fprintf(stderr, "tenon: there is no command %s; tenon --help lists them\n",
+               tenon::cli::escaped(command).c_str());
+  return tenon::cli::kUsage;
+}

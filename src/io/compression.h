@@ -1,0 +1,16 @@
+// Checksums and deflate, by libdeflate.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace tenon {
+
+// CRC-32 as in zip archives, of bytes that follow those `before` was made of.
+std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0) noexcept;
+
+// Fills `to` with what `from` was made of. False if that is not exactly so many bytes.
+bool inflate(std::span<const std::byte> from, std::span<std::byte> to);
+
+}  // namespace tenon

@@ -1,0 +1,67 @@
+// An open checkpoint, before it is anybody's: where its bytes come from, and how to build what it
+// describes, as often as wanted.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/records.h"
+#include "io/source.h"
+#include "tenon/value.h"
+
+namespace tenon {
+
+// Makes storages and tensors while a document is built.
+class Builder {
+ public:
+  virtual ~Builder();
+  // A storage of the document's, by number. Called once for each that is used, before its tensors.
+  virtual void storage(std::uint32_t number, const StorageRecord& record) = 0;
+  // The elements of an untyped storage are of this dtype, as one of its tensors says.
+  virtual void element_type(std::uint32_t number, DType dtype) = 0;
+  virtual Tensor tensor(const TensorRecord& record) = 0;
+  virtual Tensor parameter(const Tensor& data, bool requires_grad) = 0;
+};
+
+class Document {
+ public:
+  virtual ~Document();
+  Document(const Document&) = delete;
+  Document& operator=(const Document&) = delete;
+
+  virtual std::string_view format() const noexcept = 0;  // "pth", "legacy", "safetensors", ...
+  // The whole of it. Any thread, any number of times.
+  virtual Value build(Builder& builder) const = 0;
+  const Source& source() const noexcept { return *source_; }
+  // Whether bytes can be compared with a checksum.
+  virtual bool has_checksums() const noexcept = 0;
+  // How many different objects it describes: what its tree has when nothing is written out twice.
+  virtual std::size_t objects() const noexcept = 0;
+
+ protected:
+  explicit Document(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
+  std::shared_ptr<const Source> source_;
+};
+
+struct DocumentOptions {
+  bool inert = false;
+  bool follow_links = false;  // shards may be links out of their folder
+};
+
+// Each FormatError if it is not one, or a bad one.
+std::unique_ptr<Document> open_pth(std::shared_ptr<const Source> source,
+                                   const DocumentOptions& options);
+std::unique_ptr<Document> open_legacy(std::shared_ptr<const Source> source,
+                                      const DocumentOptions& options);
+std::unique_ptr<Document> open_safetensors(std::shared_ptr<const Source> source);
+// Whichever it is, by its bytes; an error says what other kind of file it is.
+std::unique_ptr<Document> open_document(std::shared_ptr<const Source> source,
+                                        const DocumentOptions& options);
+
+// A file with the names of tensors and the files they are in, which are beside it.
+std::unique_ptr<Document> open_index(const std::string& path, const DocumentOptions& options);
+// A file of any kind, an index, or a folder with one of the usual names in it.
+std::unique_ptr<Document> open_path(const std::string& path, const DocumentOptions& options);
+
+}  // namespace tenon

@@ -1,0 +1,283 @@
+// Checkpoints in several files: *.index.json names the file each tensor is in.
+#include <simdjson.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "base/text.h"
+#include "io/document.h"
+#include "tenon/body.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = simdjson::ondemand;
+
+constexpr std::uint64_t kLargestIndex = 100'000'000;
+constexpr std::size_t kMostShards = 100'000;
+
+// A name of a file below the folder: nothing that could lead out of it.
+bool stays_inside(std::string_view name) {
+  if (name.empty() || name.size() > 4096 || name.find('\\') != name.npos ||
+      name.find(':') != name.npos)
+    return false;
+  for (std::size_t at = 0; at <= name.size();) {
+    const std::size_t end = std::min(name.find('/', at), name.size());
+    const std::string_view part = name.substr(at, end - at);
+    if (part.empty() || part == "." || part == "..") return false;
+    if (std::any_of(part.begin(), part.end(),
+                    [](char c) { return static_cast<unsigned char>(c) < 0x20; }))
+      return false;
+    at = end + 1;
+  }
+  return true;
+}
+
+bool is_below(const fs::path& path, const fs::path& folder) {
+  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  static_cast<void>(rest);
+  return end == folder.end();
+}
+
+// Numbers the storages of several documents one after another.
+class Shifted final : public Builder {
+ public:
+  Shifted(Builder& builder, std::uint32_t first) : builder_(builder), first_(first), next_(first) {}
+  void storage(std::uint32_t number, const StorageRecord& record) override {
+    next_ = std::max(next_, first_ + number + 1);
+    builder_.storage(first_ + number, record);
+  }
+  void element_type(std::uint32_t number, DType dtype) override {
+    builder_.element_type(first_ + number, dtype);
+  }
+  Tensor tensor(const TensorRecord& record) override {
+    TensorRecord moved = record;
+    if (moved.storage != TensorRecord::kNoStorage) moved.storage += first_;
+    return builder_.tensor(moved);
+  }
+  Tensor parameter(const Tensor& data, bool requires_grad) override {
+    return builder_.parameter(data, requires_grad);
+  }
+  std::uint32_t next() const noexcept { return next_; }
+
+ private:
+  Builder& builder_;
+  std::uint32_t first_, next_;
+};
+
+// Only the names of what is in a shard.
+class NamesOnly final : public Builder {
+ public:
+  void storage(std::uint32_t, const StorageRecord&) override {}
+  void element_type(std::uint32_t, DType) override {}
+  Tensor tensor(const TensorRecord& record) override {
+    return Tensor(
+        make_ref<Body>(Layout::packed(record.shape, record.dtype, Device::meta()), Storage()));
+  }
+  Tensor parameter(const Tensor& data, bool) override { return data; }
+};
+
+class IndexDocument final : public Document {
+ public:
+  IndexDocument(std::shared_ptr<const Source> source, fs::path folder,
+                const DocumentOptions& options)
+      : Document(std::move(source)), folder_(std::move(folder)), options_(options) {
+    read_index();
+    open_shards();
+    check_tensors();
+  }
+
+  std::string_view format() const noexcept override { return "index"; }
+  bool has_checksums() const noexcept override {
+    return std::all_of(shards_.begin(), shards_.end(),
+                       [](const auto& shard) { return shard.second->has_checksums(); });
+  }
+  std::size_t objects() const noexcept override {
+    std::size_t all = 1;
+    for (const auto& [name, shard] : shards_) all += shard->objects();
+    return all;
+  }
+  Value build(Builder& builder) const override {
+    std::map<std::string, Value> found;
+    std::uint32_t first = 0;
+    for (const auto& [name, shard] : shards_) {
+      Shifted shifted(builder, first);
+      const Value state = shard->build(shifted);
+      first = shifted.next();
+      for (const auto& [key, value] : state.entries()) {
+        if (key.kind() == Value::Kind::string) found.emplace(key.as_string(), value);
+      }
+    }
+    std::vector<Value::Entry> all;
+    all.reserve(weights_.size());
+    for (const auto& [tensor, file] : weights_) all.emplace_back(Value(tensor), found.at(tensor));
+    return Value::dict(std::move(all));
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& reason) const {
+    throw FormatError(source_->name(), 0, reason);
+  }
+  static std::string shown(std::string_view name) { return Value(name.substr(0, 200)).repr(); }
+
+  void read_index() {
+    if (source_->size() > kLargestIndex) refuse("an index of more than 100 million bytes");
+    simdjson::padded_string text(static_cast<std::size_t>(source_->size()));
+    source_->read_at(0, std::as_writable_bytes(std::span(text.data(), text.size())));
+    bool has_map = false;
+    try {
+      json::parser parser;
+      json::document document = parser.iterate(text);
+      for (auto field : document.get_object()) {
+        const std::string key(std::string_view(field.unescaped_key()));
+        if (key == "weight_map") {
+          if (has_map) refuse("weight_map twice");
+          has_map = true;
+          for (auto entry : field.value().get_object()) {
+            std::string name(std::string_view(entry.unescaped_key()));
+            std::string file(std::string_view(entry.value().get_string()));
+            weights_.emplace_back(std::move(name), std::move(file));
+          }
+        } else if (key == "metadata") {
+          for (auto note : field.value().get_object()) {
+            const std::string name(std::string_view(note.unescaped_key()));
+            json::value value = note.value();
+            if (name == "total_size") {
+              const double size = value.get_double();
+              if (!(size >= 0)) refuse("total_size is negative");
+            }
+          }
+        }
+      }
+    } catch (const simdjson::simdjson_error& error) {
+      refuse(concat("no index: it is no JSON of the kind it should be: ", error.what()));
+    }
+    if (!has_map) refuse("a text in JSON without weight_map: no index of a checkpoint");
+    if (weights_.empty()) refuse("an index without tensors");
+    std::vector<std::string_view> names;
+    for (const auto& [name, file] : weights_) names.push_back(name);
+    std::sort(names.begin(), names.end());
+    if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+      refuse(concat("tensor ", shown(*twice), " twice"));
+  }
+
+  // The file itself, if it is where it may be.
+  std::string resolved(const std::string& name) const {
+    std::error_code error;
+    const fs::path real = fs::canonical(folder_ / name, error);
+    if (error) throw IoError("cannot open", (folder_ / name).string(), error.value());
+    if (options_.follow_links || is_below(real, folder_)) return real.string();
+    // Hugging Face's cache: snapshots/REVISION/NAME is a link into blobs/.
+    for (fs::path up = folder_; up.has_relative_path(); up = up.parent_path()) {
+      if (up.filename() == "snapshots" && is_below(real, up.parent_path() / "blobs"))
+        return real.string();
+    }
+    throw FormatError(source_->name(), 0,
+                      concat("shard ", shown(name),
+                             " is a link out of its folder: allow that with .follow_links"));
+  }
+
+  // All problems are told together.
+  void report() const {
+    if (problems_.empty()) return;
+    std::string text =
+        concat(problems_.size(), problems_.size() == 1 ? " problem: " : " problems: ");
+    for (std::size_t i = 0; i < problems_.size() && i < 20; ++i)
+      text += concat(i == 0 ? "" : "; ", problems_[i]);
+    refuse(text);
+  }
+
+  void open_shards() {
+    for (const auto& [tensor, file] : weights_) {
+      if (shards_.contains(file)) continue;
+      if (shards_.size() == kMostShards) refuse("more than 100000 shards");
+      shards_[file] = nullptr;
+      if (!stays_inside(file)) {
+        problems_.push_back(
+            concat("shard ", shown(file), " is no file in the folder of the index"));
+        continue;
+      }
+      try {
+        const auto source = open_file(resolved(file));
+        shards_[file] = open_document(source, options_);
+        if (file.ends_with(".safetensors") && shards_[file]->format() != "safetensors")
+          problems_.push_back(
+              concat("shard ", shown(file), " is a ", shards_[file]->format(), " file"));
+      } catch (const Error& error) {
+        problems_.emplace_back(error.what());
+      }
+    }
+    report();
+  }
+
+  void check_tensors() {
+    std::map<std::string, std::string, std::less<>> wanted(weights_.begin(), weights_.end());
+    std::map<std::string, std::string> found;
+    for (const auto& [file, shard] : shards_) {
+      NamesOnly names;
+      const Value state = shard->build(names);
+      if (state.kind() != Value::Kind::dict) {
+        problems_.push_back(concat("shard ", shown(file), " is no state dict"));
+        continue;
+      }
+      for (const auto& [key, value] : state.entries()) {
+        if (key.kind() != Value::Kind::string) continue;
+        const auto place = wanted.find(key.as_string());
+        if (place == wanted.end())
+          problems_.push_back(concat("tensor ", shown(key.as_string()), " of ", shown(file),
+                                     " is not in the index"));
+        else if (place->second != file || !found.emplace(key.as_string(), file).second)
+          problems_.push_back(
+              concat("tensor ", shown(key.as_string()), " is in ", shown(file), " too"));
+      }
+    }
+    for (const auto& [tensor, file] : weights_) {
+      if (!found.contains(tensor))
+        problems_.push_back(concat("tensor ", shown(tensor), " is not in ", shown(file)));
+    }
+    report();
+  }
+
+  fs::path folder_;
+  DocumentOptions options_;
+  std::vector<std::pair<std::string, std::string>> weights_;
+  std::map<std::string, std::unique_ptr<Document>> shards_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace
+
+std::unique_ptr<Document> open_index(const std::string& path, const DocumentOptions& options) {
+  std::error_code error;
+  fs::path folder = fs::canonical(path, error).parent_path();
+  // The index itself may be a link into the cache; its shards are beside the link.
+  if (!error) folder = fs::canonical(fs::absolute(path).parent_path(), error);
+  if (error) throw IoError("cannot open", path, error.value());
+  return std::make_unique<IndexDocument>(open_file(path), std::move(folder), options);
+}
+
+std::unique_ptr<Document> open_path(const std::string& path, const DocumentOptions& options) {
+  struct stat facts{};
+  if (::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode)) {
+    for (const char* name : {"model.safetensors.index.json", "pytorch_model.bin.index.json",
+                             "model.safetensors", "pytorch_model.bin"}) {
+      const std::string inside = concat(path, path.ends_with('/') ? "" : "/", name);
+      if (::stat(inside.c_str(), &facts) == 0) return open_path(inside, options);
+    }
+    throw FormatError(
+        path, 0,
+        "a folder without model.safetensors or pytorch_model.bin, or their index: name the file");
+  }
+  const auto source = open_file(path);
+  char first = 0;
+  if (source->size() > 0) source->read_at(0, std::as_writable_bytes(std::span(&first, 1)));
+  if (first == '{') return open_index(path, options);
+  return open_document(source, options);
+}
+
+}  // namespace tenon

@@ -1,0 +1,221 @@
+// The stream that PyTorch wrote before 1.6: five pickles, then the storages.
+#include <algorithm>
+#include <map>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "core/alias.h"
+#include "io/byte_reader.h"
+#include "io/document.h"
+#include "io/global_names.h"
+#include "io/rebuild.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+namespace {
+
+// The first pickle is this number.
+constexpr std::string_view kMagic{"\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 10};
+constexpr std::int64_t kProtocol = 1001;
+constexpr std::uint64_t kLargestPickles = std::uint64_t{256} << 20;
+
+bool knows_nothing(std::string_view, std::string_view) { return false; }
+
+class LegacyDocument final : public Document {
+ public:
+  LegacyDocument(std::shared_ptr<const Source> source, const DocumentOptions& options)
+      : Document(std::move(source)), inert_(options.inert) {
+    read_pickles();
+    const Pickle magic = next(knows_nothing);
+    if (magic.root().kind != PickleItem::Kind::big_integer || magic.text(magic.root()) != kMagic)
+      refuse(0, "a pickle, and no checkpoint: it does not begin with PyTorch's number");
+    const std::uint64_t at = at_;
+    const Pickle protocol = next(knows_nothing);
+    if (protocol.root().kind != PickleItem::Kind::integer || protocol.root().integer != kProtocol)
+      refuse(at, "its protocol is not 1001, the only one there was");
+    system(next(knows_nothing));
+    program_ = std::make_unique<Pickle>(next(inert_ ? nullptr : is_known_global));
+    keys(next(knows_nothing));
+    find_storages();
+  }
+
+  std::string_view format() const noexcept override { return "legacy"; }
+  bool has_checksums() const noexcept override { return false; }
+  Value build(Builder& builder) const override;
+  std::size_t objects() const noexcept override { return program_->nodes(); }
+
+  struct Place {
+    std::uint64_t offset;  // of the bytes, behind their count
+    std::uint64_t count;
+  };
+  const std::map<std::string, Place, std::less<>>& places() const noexcept { return places_; }
+
+ private:
+  [[noreturn]] void refuse(std::uint64_t at, const std::string& reason) const {
+    throw FormatError(source_->name(), at, reason);
+  }
+
+  // The pickles are at the front; how far they go is known when they have run. As much as they can
+  // need is read, growing.
+  void read_pickles() {
+    held_.resize(static_cast<std::size_t>(std::min(source_->size(), kLargestPickles)));
+    source_->read_at(0, held_);
+  }
+  Pickle next(Pickle::Known known) {
+    Pickle pickle(std::span<const std::byte>(held_).subspan(static_cast<std::size_t>(at_)), at_,
+                  source_->name(), known);
+    at_ += pickle.size();
+    return pickle;
+  }
+
+  void system(const Pickle& facts) {
+    const PickleItem root = facts.root();
+    if (root.kind != PickleItem::Kind::node || facts.node(root).kind != PickleNode::Kind::dict)
+      refuse(at_, "the facts about the system are no dict");
+    const auto items = facts.items(facts.node(root));
+    for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+      if (items[i].kind == PickleItem::Kind::text && facts.text(items[i]) == "little_endian" &&
+          (items[i + 1].kind != PickleItem::Kind::boolean || items[i + 1].integer == 0))
+        refuse(at_, "written by a machine with the other byte order");
+    }
+  }
+
+  void keys(const Pickle& list) {
+    const PickleItem root = list.root();
+    if (root.kind != PickleItem::Kind::node || list.node(root).kind != PickleNode::Kind::list)
+      refuse(at_, "the list of storages is no list");
+    for (const PickleItem& item : list.items(list.node(root))) {
+      if (item.kind != PickleItem::Kind::text) refuse(at_, "the key of a storage is no text");
+      order_.emplace_back(list.text(item));
+    }
+  }
+
+  // Counts are of elements whose size only the object's pickle knows: it is built once without
+  // data.
+  void find_storages();
+
+  bool inert_;
+  std::vector<std::byte> held_;
+  std::uint64_t at_ = 0;
+  std::unique_ptr<Pickle> program_;
+  std::vector<std::string> order_;
+  std::map<std::string, Place, std::less<>> places_;
+};
+
+// Storages by their keys; the parts of very old files are storages of their own within them.
+class LegacyMaker final : public TensorMaker {
+ public:
+  LegacyMaker(const LegacyDocument& document, Builder* builder)
+      : document_(document), builder_(builder) {}
+
+  std::uint32_t storage(const StorageId& id, std::uint64_t at) override {
+    if (id.untyped) fail(at, "a storage of bytes, which files of this kind do not have");
+    const auto bytes = checked_mul(id.numel, itemsize(id.dtype));
+    if (!bytes) fail(at, concat("storage ", id.key, ": ", id.numel, " elements overflow"));
+    Root& root = roots_.try_emplace(id.key, Root{id.dtype, id.numel, id.location}).first->second;
+    if (root.dtype != id.dtype || root.numel != id.numel || root.location != id.location)
+      fail(at, concat("storage ", id.key, " is described in two ways"));
+    std::int64_t offset = 0, count = id.numel;
+    if (id.is_view) {
+      const auto end = checked_add(id.view_offset, id.view_size);
+      if (!end || *end > id.numel)
+        fail(at, concat("a part of storage ", id.key, " reaches outside it"));
+      offset = id.view_offset;
+      count = id.view_size;
+    }
+    const auto part = std::tuple(id.key, offset, count);
+    if (const auto found = numbers_.find(part); found != numbers_.end()) return found->second;
+    StorageRecord record;
+    record.source = &document_.source();
+    record.key = id.key;
+    record.location = id.location;
+    record.dtype = id.dtype;
+    record.nbytes = record.stored = static_cast<std::uint64_t>(count * itemsize(id.dtype));
+    if (builder_ != nullptr) {
+      const auto place = document_.places().find(id.key);
+      record.offset =
+          place->second.offset + static_cast<std::uint64_t>(offset * itemsize(id.dtype));
+    }
+    const auto number = static_cast<std::uint32_t>(bytes_.size());
+    bytes_.push_back(record.nbytes);
+    numbers_.emplace(part, number);
+    if (builder_ != nullptr) builder_->storage(number, record);
+    return number;
+  }
+  std::uint64_t storage_bytes(std::uint32_t storage) const override { return bytes_[storage]; }
+  void element_type(std::uint32_t, DType) override {}
+  Tensor tensor(const TensorRecord& record) override {
+    return builder_ != nullptr ? builder_->tensor(record) : stand_in();
+  }
+  Tensor parameter(const Tensor& data, bool requires_grad) override {
+    return builder_ != nullptr ? builder_->parameter(data, requires_grad) : data;
+  }
+
+  struct Root {
+    DType dtype;
+    std::int64_t numel;
+    std::string location;
+  };
+  const std::map<std::string, Root, std::less<>>& roots() const noexcept { return roots_; }
+
+ private:
+  [[noreturn]] void fail(std::uint64_t at, const std::string& reason) const {
+    throw FormatError(document_.source().name(), at, reason);
+  }
+  // Where only the storages are wanted, one tensor is as good as another.
+  const Tensor& stand_in() {
+    if (!stand_in_.defined())
+      stand_in_ = allocate_tensor(Layout::packed({0}, float32, Device::meta()));
+    return stand_in_;
+  }
+
+  const LegacyDocument& document_;
+  Builder* builder_;
+  std::map<std::string, Root, std::less<>> roots_;
+  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::uint32_t> numbers_;
+  std::vector<std::uint64_t> bytes_;
+  Tensor stand_in_;
+};
+
+void LegacyDocument::find_storages() {
+  LegacyMaker maker(*this, nullptr);
+  rebuild(*program_, maker, inert_);
+  std::uint64_t at = at_;
+  for (const std::string& key : order_) {
+    const auto root = maker.roots().find(key);
+    if (root == maker.roots().end())
+      refuse(at, concat("storage ", key, " follows, and no tensor uses it"));
+    if (places_.contains(key)) refuse(at, concat("storage ", key, " follows twice"));
+    if (source_->size() - at < 8) refuse(at, "cut short before a storage");
+    std::int64_t count = 0;
+    source_->read_at(at, std::as_writable_bytes(std::span(&count, 1)));
+    if (count != root->second.numel)
+      refuse(at, concat("storage ", key, " has ", count, " elements, and ", root->second.numel,
+                        " are announced"));
+    const auto bytes = static_cast<std::uint64_t>(count * itemsize(root->second.dtype));
+    if (source_->size() - at - 8 < bytes)
+      refuse(at, concat("cut short: ", bytes, " bytes of storage ", key, " should follow"));
+    places_.emplace(key, Place{at + 8, static_cast<std::uint64_t>(count)});
+    at += 8 + bytes;
+  }
+  for (const auto& [key, root] : maker.roots()) {
+    if (!places_.contains(key))
+      refuse(at, concat("storage ", key, " is used by a tensor, and does not follow"));
+  }
+  if (at != source_->size()) refuse(at, "bytes behind the last storage");
+}
+
+Value LegacyDocument::build(Builder& builder) const {
+  LegacyMaker maker(*this, &builder);
+  return rebuild(*program_, maker, inert_);
+}
+
+}  // namespace
+
+std::unique_ptr<Document> open_legacy(std::shared_ptr<const Source> source,
+                                      const DocumentOptions& options) {
+  return std::make_unique<LegacyDocument>(std::move(source), options);
+}
+
+}  // namespace tenon

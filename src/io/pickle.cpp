@@ -1,0 +1,473 @@
+#include "io/pickle.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <map>
+
+#include "base/text.h"
+#include "io/byte_reader.h"
+#include "io/utf8.h"
+
+namespace tenon {
+
+namespace {
+
+using Kind = PickleItem::Kind;
+using NodeKind = PickleNode::Kind;
+
+constexpr std::size_t kMostNodes = std::size_t{16} << 20;
+constexpr std::size_t kMostOnStack = std::size_t{1} << 20;
+constexpr std::size_t kMostMarks = 10'000;
+constexpr int kMostLevels = 1000;
+constexpr std::uint32_t kHighestMemo = std::uint32_t{16} << 20;
+constexpr std::size_t kLongestInteger = 1024;
+constexpr std::size_t kLongestText = std::size_t{16} << 20;
+
+enum Op : std::uint8_t {
+  kMark = '(',
+  kStop = '.',
+  kPop = '0',
+  kPopMark = '1',
+  kDup = '2',
+  kBinInt = 'J',
+  kBinInt1 = 'K',
+  kBinInt2 = 'M',
+  kNone = 'N',
+  kBinPersId = 'Q',
+  kReduce = 'R',
+  kShortBinString = 'U',
+  kBinString = 'T',
+  kBinUnicode = 'X',
+  kAppend = 'a',
+  kBuild = 'b',
+  kGlobal = 'c',
+  kDict = 'd',
+  kEmptyDict = '}',
+  kAppends = 'e',
+  kBinGet = 'h',
+  kLongBinGet = 'j',
+  kList = 'l',
+  kEmptyList = ']',
+  kBinPut = 'q',
+  kLongBinPut = 'r',
+  kSetItem = 's',
+  kTuple = 't',
+  kEmptyTuple = ')',
+  kSetItems = 'u',
+  kBinFloat = 'G',
+  kProto = 0x80,
+  kNewObj = 0x81,
+  kTuple1 = 0x85,
+  kTuple2 = 0x86,
+  kTuple3 = 0x87,
+  kNewTrue = 0x88,
+  kNewFalse = 0x89,
+  kLong1 = 0x8a,
+  kLong4 = 0x8b,
+  kBinBytes = 'B',
+  kShortBinBytes = 'C',
+  kShortBinUnicode = 0x8c,
+  kBinUnicode8 = 0x8d,
+  kBinBytes8 = 0x8e,
+  kEmptySet = 0x8f,
+  kAddItems = 0x90,
+  kFrozenSet = 0x91,
+  kStackGlobal = 0x93,
+  kMemoize = 0x94,
+  kFrame = 0x95,
+  kByteArray8 = 0x96,
+};
+
+}  // namespace
+
+class PickleMachine {
+ public:
+  PickleMachine(Pickle& out, Pickle::Known known)
+      : out_(out), known_(known), reader_(out.bytes_, out.base_, out.file_) {}
+
+  void run() {
+    for (;;) {
+      op_at_ = reader_.offset();
+      if (step(reader_.u8())) break;
+      if (stack_.size() > kMostOnStack) fail("more than a million values wait for an operation");
+    }
+    out_.size_ = reader_.position();
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& reason) const {
+    reader_.fail_at(op_at_, concat("pickle: ", reason));
+  }
+
+  // True at the end of the program.
+  bool step(std::uint8_t op) {
+    switch (op) {
+      case kProto: return protocol();
+      case kFrame: return frame();
+      case kMark:
+        if (marks_.size() == kMostMarks) fail("more than 10000 marks are open");
+        marks_.push_back(stack_.size());
+        return false;
+      case kStop: return stop();
+      case kPop: return pop_one();
+      case kPopMark: return pop_to_mark();
+      case kDup: return push(top());
+      case kNone: return push({Kind::none, 0, {}});
+      case kNewTrue: return push_integer(Kind::boolean, 1);
+      case kNewFalse: return push_integer(Kind::boolean, 0);
+      case kBinInt: return push_integer(Kind::integer, std::bit_cast<std::int32_t>(reader_.u32()));
+      case kBinInt1: return push_integer(Kind::integer, reader_.u8());
+      case kBinInt2: return push_integer(Kind::integer, reader_.u16());
+      case kLong1: return push_long(reader_.u8());
+      case kLong4: return push_long(reader_.u32());
+      case kBinFloat: return push_real();
+      case kShortBinString: return push_stretch(Kind::text, reader_.u8());
+      case kBinString: return push_stretch(Kind::text, reader_.u32());
+      case kShortBinUnicode: return push_stretch(Kind::text, reader_.u8());
+      case kBinUnicode: return push_stretch(Kind::text, reader_.u32());
+      case kBinUnicode8: return push_stretch(Kind::text, reader_.u64());
+      case kShortBinBytes: return push_stretch(Kind::bytes, reader_.u8());
+      case kBinBytes: return push_stretch(Kind::bytes, reader_.u32());
+      case kBinBytes8: return push_stretch(Kind::bytes, reader_.u64());
+      case kByteArray8: return byte_array();
+      case kEmptyTuple: return push_tuple(0);
+      case kTuple1: return push_tuple(1);
+      case kTuple2: return push_tuple(2);
+      case kTuple3: return push_tuple(3);
+      case kTuple: return push_tuple(above_mark());
+      case kEmptyList: return push_node(NodeKind::list);
+      case kEmptyDict: return push_node(NodeKind::dict);
+      case kEmptySet: return push_node(NodeKind::set);
+      case kList: return gather(NodeKind::list);
+      case kDict: return gather(NodeKind::dict);
+      case kFrozenSet: return gather(NodeKind::frozen_set);
+      case kAppend: return extend(NodeKind::list, 1);
+      case kAppends: return extend(NodeKind::list, above_mark());
+      case kSetItem: return extend(NodeKind::dict, 2);
+      case kSetItems: return extend(NodeKind::dict, above_mark());
+      case kAddItems: return extend(NodeKind::set, above_mark());
+      case kBinGet: return get(reader_.u8());
+      case kLongBinGet: return get(reader_.u32());
+      case kBinPut: return put(reader_.u8());
+      case kLongBinPut: return put(reader_.u32());
+      case kMemoize: return put(next_memo_);
+      case kGlobal: return global();
+      case kStackGlobal: return stack_global();
+      case kReduce: return call(NodeKind::call);
+      case kNewObj: return call(NodeKind::object);
+      case kBuild: return build();
+      case kBinPersId: return persistent();
+      default: fail(concat("operation ", int{op}, " is not one a checkpoint needs"));
+    }
+  }
+
+  bool protocol() {
+    const std::uint8_t version = reader_.u8();
+    if (version < 2 || version > 5)
+      fail(concat("protocol ", int{version}, ", and 2 to 5 are known"));
+    return false;
+  }
+  bool frame() {
+    const std::uint64_t length = reader_.u64();
+    if (length > reader_.left())
+      fail(concat("a frame of ", length, " bytes, and ", reader_.left(), " are left"));
+    return false;
+  }
+
+  // The values an operation may take: those above the last mark.
+  void need(std::size_t n) const {
+    const std::size_t floor = marks_.empty() ? 0 : marks_.back();
+    if (stack_.size() - floor < n) fail("an operation without the values it needs");
+  }
+  const PickleItem& top() const {
+    need(1);
+    return stack_.back();
+  }
+  bool push(const PickleItem& item) {
+    stack_.push_back(item);
+    return false;
+  }
+  bool push_integer(Kind kind, std::int64_t value) {
+    PickleItem item{kind, 0, {}};
+    item.integer = value;
+    return push(item);
+  }
+  bool push_real() {
+    PickleItem item{Kind::real, 0, {}};
+    const std::uint64_t big_endian = reader_.u64();
+    item.real = std::bit_cast<double>(__builtin_bswap64(big_endian));
+    return push(item);
+  }
+  PickleItem stretch(Kind kind, std::uint64_t length) {
+    const std::size_t at = reader_.position();
+    const std::string_view text = reader_.text(length);
+    if (length > kLongestText) fail("text of more than 16 MiB");
+    if (kind == Kind::text && !is_utf8(text)) fail("text that is not UTF-8");
+    PickleItem item{kind, static_cast<std::uint32_t>(length), {}};
+    item.place = at;
+    return item;
+  }
+  bool push_stretch(Kind kind, std::uint64_t length) { return push(stretch(kind, length)); }
+  bool byte_array() {
+    PickleNode node{NodeKind::byte_array};
+    node.a = stretch(Kind::bytes, reader_.u64());
+    return push_node(node);
+  }
+  bool push_long(std::uint64_t length) {
+    if (length > kLongestInteger && length <= reader_.left())
+      fail("an integer of more than 1024 bytes");
+    const std::size_t at = reader_.position();
+    const auto bytes = reader_.bytes(length);
+    if (length > 8) {
+      PickleItem item{Kind::big_integer, static_cast<std::uint32_t>(length), {}};
+      item.place = at;
+      return push(item);
+    }
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      value |= static_cast<std::uint64_t>(bytes[i]) << (8 * i);
+    if (length > 0 && length < 8 && (static_cast<std::uint8_t>(bytes.back()) & 0x80) != 0)
+      value |= ~std::uint64_t{0} << (8 * length);
+    return push_integer(Kind::integer, std::bit_cast<std::int64_t>(value));
+  }
+
+  bool push_node(NodeKind kind) { return push_node(PickleNode{kind}); }
+  bool push_node(PickleNode node) {
+    if (out_.nodes_.size() == kMostNodes) fail("more than 16 million objects");
+    node.offset = op_at_;
+    PickleItem item{Kind::node, 0, {}};
+    item.place = out_.nodes_.size();
+    out_.nodes_.push_back(node);
+    return push(item);
+  }
+  // How many values are above the last mark, which is taken away.
+  std::size_t above_mark() {
+    if (marks_.empty()) fail("an operation without its mark");
+    const std::size_t n = stack_.size() - marks_.back();
+    marks_.pop_back();
+    return n;
+  }
+  bool push_tuple(std::size_t n) {
+    need(n);
+    PickleNode node{NodeKind::tuple};
+    node.count = static_cast<std::uint32_t>(n);
+    node.a.place = out_.pool_.size();
+    node.depth = depth_over(n);
+    out_.pool_.insert(out_.pool_.end(), stack_.end() - static_cast<std::ptrdiff_t>(n),
+                      stack_.end());
+    stack_.resize(stack_.size() - n);
+    return push_node(node);
+  }
+  // One level more than the deepest of the last n values.
+  std::uint16_t depth_over(std::size_t n) const {
+    std::uint16_t deepest = 0;
+    for (std::size_t i = stack_.size() - n; i < stack_.size(); ++i) {
+      if (stack_[i].kind == Kind::node) deepest = std::max(deepest, out_.node(stack_[i]).depth);
+    }
+    if (deepest >= kMostLevels) fail(concat("objects in more than ", kMostLevels, " levels"));
+    return static_cast<std::uint16_t>(deepest + 1);
+  }
+  bool pop_one() {
+    // A mark that is open is popped like a value.
+    if (!marks_.empty() && marks_.back() == stack_.size()) {
+      marks_.pop_back();
+      return false;
+    }
+    need(1);
+    stack_.pop_back();
+    return false;
+  }
+  bool pop_to_mark() {
+    const std::size_t n = above_mark();
+    stack_.resize(stack_.size() - n);
+    return false;
+  }
+
+  Pickle::Extra& extra_of(PickleNode& node) {
+    if (node.extra == PickleNode::kNoExtra) {
+      node.extra = static_cast<std::uint32_t>(out_.extras_.size());
+      out_.extras_.emplace_back();
+    }
+    return out_.extras_[node.extra];
+  }
+  bool gather(NodeKind kind) {
+    const std::size_t n = above_mark();
+    if (kind == NodeKind::dict && n % 2 != 0) fail("a key without its value");
+    const std::uint16_t depth = depth_over(n);
+    std::vector<PickleItem> taken(stack_.end() - static_cast<std::ptrdiff_t>(n), stack_.end());
+    stack_.resize(stack_.size() - n);
+    push_node(kind);
+    out_.nodes_.back().depth = depth;
+    if (n != 0) extra_of(out_.nodes_.back()).items = std::move(taken);
+    return false;
+  }
+  bool extend(NodeKind kind, std::size_t n) {
+    need(n + 1);
+    if (kind == NodeKind::dict && n % 2 != 0) fail("a key without its value");
+    const PickleItem& target = stack_[stack_.size() - n - 1];
+    if (target.kind != Kind::node) fail("items for something that holds none");
+    PickleNode& node = out_.nodes_[static_cast<std::size_t>(target.place)];
+    // What was made by a call may be a list or a dict too; whoever knows the names decides.
+    const bool made = node.kind == NodeKind::call || node.kind == NodeKind::object;
+    if (node.kind != kind && !(made && kind != NodeKind::set))
+      fail("items for something that does not hold such");
+    if (n != 0) {
+      Pickle::Extra& extra = extra_of(node);
+      if (made && !extra.items.empty() && (node.count == 1) != (kind == NodeKind::list))
+        fail("an object that is a list and a dict");
+      node.depth = std::max(node.depth, depth_over(n));
+      if (made) node.count = kind == NodeKind::list ? 1 : 2;
+      extra.items.insert(extra.items.end(), stack_.end() - static_cast<std::ptrdiff_t>(n),
+                         stack_.end());
+      stack_.resize(stack_.size() - n);
+    }
+    return false;
+  }
+
+  bool put(std::uint32_t index) {
+    const PickleItem item = top();
+    if (index > kHighestMemo) fail(concat("memo number ", index, " is beyond 16 million"));
+    ++next_memo_;
+    if (index < memo_.size()) {
+      memo_[index] = item;
+    } else if (index <= 2 * memo_.size() + 64) {
+      memo_.resize(std::size_t{index} + 1);
+      memo_[index] = item;
+    } else {
+      far_memo_[index] = item;
+    }
+    return false;
+  }
+  bool get(std::uint32_t index) {
+    if (index < memo_.size() && memo_[index].kind != Kind::nothing) return push(memo_[index]);
+    const auto found = far_memo_.find(index);
+    if (found == far_memo_.end()) fail(concat("memo number ", index, " was never set"));
+    return push(found->second);
+  }
+
+  bool global() {
+    const std::size_t at = reader_.position();
+    const std::string_view module = reader_.line();
+    const std::size_t name_at = reader_.position();
+    const std::string_view name = reader_.line();
+    PickleItem first{Kind::text, static_cast<std::uint32_t>(module.size()), {}};
+    PickleItem second{Kind::text, static_cast<std::uint32_t>(name.size()), {}};
+    first.place = at;
+    second.place = name_at;
+    return push_global(first, second);
+  }
+  bool stack_global() {
+    need(2);
+    const PickleItem name = stack_.back(), module = stack_[stack_.size() - 2];
+    if (name.kind != Kind::text || module.kind != Kind::text)
+      fail("a global whose name is no text");
+    stack_.resize(stack_.size() - 2);
+    return push_global(module, name);
+  }
+  bool push_global(const PickleItem& module, const PickleItem& name) {
+    const std::string_view first = out_.text(module), second = out_.text(name);
+    if (first.size() > 1024 || second.size() > 1024)
+      fail("a global with a name of more than 1024 bytes");
+    if (!is_utf8(first) || !is_utf8(second)) fail("a global whose name is not UTF-8");
+    if (known_ != nullptr && !known_(first, second)) {
+      fail(
+          concat("it names ", first, ".", second,
+                 ", which is no part of tensors and plain values: the file holds a pickled object. "
+                 "Save its state_dict() instead, or read it inert"));
+    }
+    PickleNode node{NodeKind::global};
+    node.a = module;
+    node.b = name;
+    return push_node(node);
+  }
+  NodeKind kind_of(const PickleItem& item) const {
+    return item.kind == Kind::node ? out_.node(item).kind : NodeKind::persistent;
+  }
+  bool call(NodeKind kind) {
+    need(2);
+    PickleNode node{kind};
+    node.b = stack_.back();
+    node.a = stack_[stack_.size() - 2];
+    if (node.a.kind != Kind::node || kind_of(node.a) != NodeKind::global)
+      fail("a call of something that is no function");
+    if (node.b.kind != Kind::node || kind_of(node.b) != NodeKind::tuple)
+      fail("a call whose arguments are no tuple");
+    node.depth = depth_over(2);
+    stack_.resize(stack_.size() - 2);
+    return push_node(node);
+  }
+  bool build() {
+    need(2);
+    const PickleItem state = stack_.back(), target = stack_[stack_.size() - 2];
+    const NodeKind kind = kind_of(target);
+    if (target.kind != Kind::node || (kind != NodeKind::call && kind != NodeKind::object))
+      fail("a state for something that is no object");
+    PickleNode& node = out_.nodes_[static_cast<std::size_t>(target.place)];
+    node.depth = std::max(node.depth, depth_over(1));
+    stack_.pop_back();
+    extra_of(node).state = state;
+    return false;
+  }
+  bool persistent() {
+    PickleNode node{NodeKind::persistent};
+    node.a = top();
+    node.depth = depth_over(1);
+    stack_.pop_back();
+    return push_node(node);
+  }
+  bool stop() {
+    if (!marks_.empty() || stack_.size() != 1)
+      fail("the program ends with more or less than one value");
+    out_.root_ = stack_.back();
+    return true;
+  }
+
+  Pickle& out_;
+  Pickle::Known known_;
+  ByteReader reader_;
+  std::uint64_t op_at_ = 0;
+  std::vector<PickleItem> stack_;
+  std::vector<std::size_t> marks_;
+  std::vector<PickleItem> memo_;
+  std::map<std::uint32_t, PickleItem> far_memo_;
+  std::uint32_t next_memo_ = 0;
+};
+
+Pickle::Pickle(std::span<const std::byte> bytes, std::uint64_t base, const std::string& file,
+               Known known)
+    : bytes_(bytes), base_(base), file_(file) {
+  PickleMachine(*this, known).run();
+}
+
+std::span<const PickleItem> Pickle::items(const PickleNode& node) const {
+  if (node.kind == NodeKind::tuple)
+    return std::span(pool_).subspan(static_cast<std::size_t>(node.a.place), node.count);
+  if (node.extra == PickleNode::kNoExtra) return {};
+  return extras_[node.extra].items;
+}
+
+PickleItem Pickle::state(const PickleNode& node) const {
+  return node.extra == PickleNode::kNoExtra ? PickleItem() : extras_[node.extra].state;
+}
+
+std::string_view Pickle::text(const PickleItem& item) const {
+  return {reinterpret_cast<const char*>(bytes_.data()) + item.place, item.length};
+}
+
+std::string Pickle::name_of(const PickleNode& global) const {
+  return concat(text(global.a), ".", text(global.b));
+}
+
+bool Pickle::is_global(const PickleItem& item, std::string_view module,
+                       std::string_view name) const {
+  if (item.kind != Kind::node) return false;
+  const PickleNode& at = node(item);
+  return at.kind == NodeKind::global && text(at.b) == name && text(at.a) == module;
+}
+
+void Pickle::fail(const PickleNode& at, const std::string& reason) const {
+  throw FormatError(file_, at.offset, reason);
+}
+
+}  // namespace tenon

@@ -1,0 +1,176 @@
+// Zip archives of PyTorch 1.6 and later.
+#include <charconv>
+#include <map>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "io/document.h"
+#include "io/global_names.h"
+#include "io/rebuild.h"
+#include "io/zip.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+namespace {
+
+constexpr std::uint64_t kLargestPickle = std::uint64_t{256} << 20;
+constexpr std::uint64_t kLargestText = 4096;
+
+class PthDocument final : public Document {
+ public:
+  PthDocument(std::shared_ptr<const Source> source, const DocumentOptions& options)
+      : Document(source), zip_(source), inert_(options.inert) {
+    script_ = zip_.find("constants.pkl") != nullptr;
+    if (script_ && !inert_) {
+      refuse(
+          "a TorchScript archive, which is a program: load it in Python and save its state_dict(), "
+          "or read it inert");
+    }
+    const ZipEntry* program = zip_.find("data.pkl");
+    if (program == nullptr) refuse("a zip archive without data.pkl: no checkpoint of PyTorch");
+    check_version();
+    check_byte_order();
+    if (program->deflated && program->size / 64 > program->stored + 4096)
+      refuse("data.pkl is deflated to less than a 64th, which no real one is");
+    bytes_ = zip_.read(*program, kLargestPickle);
+    pickle_ = std::make_unique<Pickle>(bytes_, program->data, source_->name(),
+                                       inert_ ? nullptr : is_known_global);
+    if (pickle_->size() != bytes_.size())
+      throw FormatError(source_->name(), program->data + pickle_->size(),
+                        "data.pkl goes on behind its end");
+  }
+
+  std::string_view format() const noexcept override { return script_ ? "torchscript" : "pth"; }
+  bool has_checksums() const noexcept override { return !zip_.without_checksums(); }
+  Value build(Builder& builder) const override;
+  std::size_t objects() const noexcept override { return pickle_->nodes(); }
+  const Zip& zip() const noexcept { return zip_; }
+  bool big_endian() const noexcept { return big_endian_; }
+
+ private:
+  [[noreturn]] void refuse(const std::string& reason) const {
+    throw FormatError(source_->name(), 0, reason);
+  }
+
+  std::string small_text(const ZipEntry& entry) const {
+    const std::vector<std::byte> bytes = zip_.read(entry, kLargestText);
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  void check_version() const {
+    const ZipEntry* entry = zip_.find(".data/version");
+    if (entry == nullptr) entry = zip_.find("version");
+    if (entry == nullptr) refuse("an archive that does not say its version");
+    const std::string text = small_text(*entry);
+    unsigned version = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
+    if (error != std::errc() || (end != text.data() + text.size() && *end != '\n'))
+      throw FormatError(source_->name(), entry->data, "the version is no number");
+    if (version < 1 || version > 10)
+      throw FormatError(source_->name(), entry->data,
+                        concat("version ", version, ", and 1 to 10 are known"));
+  }
+  void check_byte_order() {
+    const ZipEntry* entry = zip_.find("byteorder");
+    if (entry == nullptr) return;  // before 2.1, and then little
+    const std::string text = small_text(*entry);
+    if (text != "little" && text != "big")
+      throw FormatError(source_->name(), entry->data, "the byte order is neither little nor big");
+    big_endian_ = text == "big";
+  }
+
+  Zip zip_;
+  bool inert_;
+  bool script_ = false;
+  bool big_endian_ = false;
+  std::vector<std::byte> bytes_;
+  std::unique_ptr<Pickle> pickle_;
+};
+
+// Storages by their keys, each announced to the builder once.
+class PthMaker final : public TensorMaker {
+ public:
+  PthMaker(const PthDocument& document, Builder& builder)
+      : document_(document), builder_(builder) {}
+
+  std::uint32_t storage(const StorageId& id, std::uint64_t at) override {
+    const auto bytes = checked_mul(id.numel, itemsize(id.dtype));
+    if (!bytes) fail(at, concat("storage ", id.key, ": ", id.numel, " elements overflow"));
+    if (id.arity != 5) fail(at, "the id of a storage has six parts, which only older files have");
+    if (const auto found = numbers_.find(id.key); found != numbers_.end()) {
+      const Known& known = storages_[found->second];
+      if (known.record.dtype != id.dtype || known.untyped != id.untyped ||
+          known.record.location != id.location ||
+          known.record.nbytes != static_cast<std::uint64_t>(*bytes))
+        fail(at, concat("storage ", id.key, " is described in two ways"));
+      return found->second;
+    }
+    Known known;
+    known.untyped = known.record.untyped = id.untyped;
+    StorageRecord& record = known.record;
+    record.source = &document_.source();
+    record.key = id.key;
+    record.location = id.location;
+    record.dtype = id.dtype;
+    record.nbytes = static_cast<std::uint64_t>(*bytes);
+    record.without_data = id.location == "meta";
+    if (!record.without_data) {
+      const std::string name = concat("data/", id.key);
+      const ZipEntry* entry = document_.zip().find(name);
+      if (entry == nullptr) fail(at, concat("storage ", id.key, " is not in the archive"));
+      if (entry->size != record.nbytes) {
+        fail(at, concat("storage ", id.key, " should have ", record.nbytes,
+                        " bytes, and its record has ", entry->size));
+      }
+      record.offset = entry->data;
+      record.stored = entry->stored;
+      record.crc = entry->crc;
+      record.deflated = entry->deflated;
+      record.has_crc = document_.has_checksums();
+      record.big_endian = document_.big_endian();
+    }
+    const auto number = static_cast<std::uint32_t>(storages_.size());
+    storages_.push_back(std::move(known));
+    numbers_.emplace(id.key, number);
+    builder_.storage(number, storages_.back().record);
+    return number;
+  }
+  std::uint64_t storage_bytes(std::uint32_t storage) const override {
+    return storages_[storage].record.nbytes;
+  }
+  void element_type(std::uint32_t storage, DType dtype) override {
+    if (storages_[storage].untyped) builder_.element_type(storage, dtype);
+  }
+  Tensor tensor(const TensorRecord& record) override { return builder_.tensor(record); }
+  Tensor parameter(const Tensor& data, bool requires_grad) override {
+    return builder_.parameter(data, requires_grad);
+  }
+
+ private:
+  struct Known {
+    StorageRecord record;
+    bool untyped = false;
+  };
+  [[noreturn]] void fail(std::uint64_t at, const std::string& reason) const {
+    throw FormatError(document_.source().name(), at, reason);
+  }
+
+  const PthDocument& document_;
+  Builder& builder_;
+  std::vector<Known> storages_;
+  std::map<std::string, std::uint32_t, std::less<>> numbers_;
+};
+
+Value PthDocument::build(Builder& builder) const {
+  PthMaker maker(*this, builder);
+  return rebuild(*pickle_, maker, inert_);
+}
+
+}  // namespace
+
+std::unique_ptr<Document> open_pth(std::shared_ptr<const Source> source,
+                                   const DocumentOptions& options) {
+  return std::make_unique<PthDocument>(std::move(source), options);
+}
+
+}  // namespace tenon

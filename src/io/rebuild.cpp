@@ -1,0 +1,602 @@
+#include "io/rebuild.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "io/global_names.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+namespace {
+
+using ItemKind = PickleItem::Kind;
+using NodeKind = PickleNode::Kind;
+
+constexpr int kMostLevels = 1000;
+
+class Rebuilder {
+ public:
+  Rebuilder(const Pickle& pickle, TensorMaker& maker, bool inert)
+      : pickle_(pickle),
+        maker_(maker),
+        inert_(inert),
+        done_(pickle.nodes()),
+        states_(pickle.nodes(), kNew),
+        heights_(pickle.nodes()) {}
+
+  Value value(const PickleItem& item, int depth) {
+    switch (item.kind) {
+      case ItemKind::nothing:
+      case ItemKind::none: return {};
+      case ItemKind::boolean: return item.integer != 0;
+      case ItemKind::integer: return item.integer;
+      case ItemKind::big_integer: return Value::big_integer(pickle_.text(item));
+      case ItemKind::real: return item.real;
+      case ItemKind::text: return item.length < kShared ? Value(pickle_.text(item)) : shared(item);
+      case ItemKind::bytes:
+        return item.length < kShared ? Value::bytes(std::string(pickle_.text(item))) : shared(item);
+      case ItemKind::node: break;
+    }
+    const auto number = static_cast<std::size_t>(item.place);
+    const PickleNode& node = pickle_.node(item);
+    if (states_[number] == kDone) {
+      deepest_ = std::max(deepest_, heights_[number]);
+      return done_[number];
+    }
+    if (states_[number] == kBusy) pickle_.fail(node, "an object that contains itself");
+    if (depth > kMostLevels)
+      pickle_.fail(node, concat("objects in more than ", kMostLevels, " levels"));
+    states_[number] = kBusy;
+    // How many levels there are below, whatever was finished when: what is shared may be high.
+    const std::uint16_t beside = std::exchange(deepest_, std::uint16_t{0});
+    done_[number] = of_node(node, depth);
+    if (deepest_ >= kMostLevels)
+      pickle_.fail(node, concat("objects in more than ", kMostLevels, " levels"));
+    heights_[number] = static_cast<std::uint16_t>(deepest_ + 1);
+    deepest_ = std::max(beside, heights_[number]);
+    states_[number] = kDone;
+    return done_[number];
+  }
+
+ private:
+  // Long text that is used in many places is one text here too.
+  static constexpr std::uint32_t kShared = 64;
+  Value shared(const PickleItem& item) {
+    Value& known = long_texts_[item.place];
+    if (known.is_none()) {
+      const std::string_view text = pickle_.text(item);
+      known = item.kind == ItemKind::text ? Value(text) : Value::bytes(std::string(text));
+    }
+    return known;
+  }
+
+  static constexpr std::uint8_t kNew = 0, kBusy = 1, kDone = 2;
+
+  Value of_node(const PickleNode& node, int depth) {
+    switch (node.kind) {
+      case NodeKind::list: return Value::list(values(pickle_.items(node), depth));
+      case NodeKind::tuple: return Value::tuple(values(pickle_.items(node), depth));
+      case NodeKind::set:
+      case NodeKind::frozen_set: return Value::set(values(pickle_.items(node), depth));
+      case NodeKind::dict: return Value::dict(entries(node, depth));
+      case NodeKind::byte_array: return Value::bytes(std::string(pickle_.text(node.a)));
+      case NodeKind::global: return of_global(node);
+      case NodeKind::persistent: pickle_.fail(node, "a storage where a value should be");
+      case NodeKind::call:
+      case NodeKind::object: return of_call(node, depth);
+    }
+    __builtin_unreachable();
+  }
+
+  std::vector<Value> values(std::span<const PickleItem> items, int depth) {
+    std::vector<Value> out;
+    out.reserve(items.size());
+    for (const PickleItem& item : items) out.push_back(value(item, depth + 1));
+    return out;
+  }
+
+  // Text, bytes, numbers that are equal to themselves, dtypes, and short tuples of these.
+  void check_key(const PickleNode& dict, const PickleItem& key, bool tuples) const {
+    if (key.kind == ItemKind::real && key.real != key.real)
+      pickle_.fail(dict, "a key of a dict that is NaN");
+    if (key.kind != ItemKind::node) return;
+    const PickleNode& at = pickle_.node(key);
+    if (at.kind == NodeKind::global &&
+        role_of(pickle_.text(at.a), pickle_.text(at.b)) == Role::dtype)
+      return;
+    if (!tuples || at.kind != NodeKind::tuple || at.count > 64)
+      pickle_.fail(dict, "a key of a dict that is no plain value");
+    for (const PickleItem& part : pickle_.items(at)) check_key(dict, part, false);
+  }
+
+  std::vector<Value::Entry> entries(const PickleNode& node, int depth) {
+    const auto items = pickle_.items(node);
+    std::vector<Value::Entry> out;
+    out.reserve(items.size() / 2);
+    for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+      check_key(node, items[i], true);
+      Value key = value(items[i], depth + 1);
+      out.emplace_back(std::move(key), value(items[i + 1], depth + 1));
+    }
+    return out;
+  }
+
+  Role role(const PickleItem& global) const {
+    const PickleNode& node = pickle_.node(global);
+    return role_of(pickle_.text(node.a), pickle_.text(node.b));
+  }
+
+  Value of_global(const PickleNode& node) {
+    const std::string_view module = pickle_.text(node.a), name = pickle_.text(node.b);
+    switch (role_of(module, name)) {
+      case Role::dtype: return *dtype_called(name);
+      case Role::scheme: return Value::object(pickle_.name_of(node), Value::tuple({}), {});
+      default: break;
+    }
+    if (!inert_) pickle_.fail(node, concat(pickle_.name_of(node), " where a value should be"));
+    return Value::object(pickle_.name_of(node), Value::tuple({}), {});
+  }
+
+  // ---- arguments of calls
+
+  struct Arguments {
+    const PickleNode& call;
+    std::span<const PickleItem> items;
+  };
+  [[noreturn]] void wrong(const Arguments& args, std::string_view what) const {
+    pickle_.fail(args.call, concat(pickle_.name_of(pickle_.node(args.call.a)), ": ", what));
+  }
+  void need(const Arguments& args, std::size_t least, std::size_t most) const {
+    if (args.items.size() < least || args.items.size() > most)
+      wrong(args, concat(args.items.size(), " arguments, and ", least, " to ", most, " are known"));
+  }
+  std::int64_t integer(const Arguments& args, const PickleItem& item, std::string_view what) const {
+    if (item.kind != ItemKind::integer) wrong(args, concat(what, " is no integer"));
+    return item.integer;
+  }
+  bool boolean(const Arguments& args, const PickleItem& item, std::string_view what) const {
+    if (item.kind != ItemKind::boolean) wrong(args, concat(what, " is no bool"));
+    return item.integer != 0;
+  }
+  const PickleNode& node(const Arguments& args, const PickleItem& item, NodeKind kind,
+                         std::string_view what) const {
+    if (item.kind != ItemKind::node || pickle_.node(item).kind != kind)
+      wrong(args, concat("no ", what));
+    return pickle_.node(item);
+  }
+  // A tuple of integers, or a torch.Size of one.
+  Dims dims(const Arguments& args, const PickleItem& item, std::string_view what) const {
+    const PickleNode* from = item.kind == ItemKind::node ? &pickle_.node(item) : nullptr;
+    if (from != nullptr && from->kind == NodeKind::call && role(from->a) == Role::size) {
+      const auto inner = pickle_.items(pickle_.node(from->b));
+      if (inner.size() != 1) wrong(args, concat("no ", what));
+      from = inner[0].kind == ItemKind::node ? &pickle_.node(inner[0]) : nullptr;
+    }
+    if (from == nullptr || (from->kind != NodeKind::tuple && from->kind != NodeKind::list))
+      wrong(args, concat(what, " are no tuple"));
+    const auto items = pickle_.items(*from);
+    if (items.size() > 64) wrong(args, concat(items.size(), " dimensions are more than 64"));
+    Dims out;
+    for (const PickleItem& one : items) out.push_back(integer(args, one, what));
+    return out;
+  }
+  DType dtype(const Arguments& args, const PickleItem& item) const {
+    const PickleNode& global = node(args, item, NodeKind::global, "dtype");
+    const auto found =
+        pickle_.text(global.a) == "torch" ? dtype_called(pickle_.text(global.b)) : std::nullopt;
+    if (!found) wrong(args, concat("a dtype named ", pickle_.name_of(global), " is not known"));
+    return *found;
+  }
+
+  // ---- storages and tensors
+
+  struct StorageUse {
+    std::uint32_t number;
+    DType dtype;
+    bool untyped;
+  };
+
+  std::string_view text_of(const PickleNode& at, const PickleItem& item,
+                           std::string_view what) const {
+    if (item.kind != ItemKind::text) pickle_.fail(at, concat("storage: ", what, " is no text"));
+    return pickle_.text(item);
+  }
+  std::int64_t count_of(const PickleNode& at, const PickleItem& item) const {
+    if (item.kind != ItemKind::integer || item.integer < 0)
+      pickle_.fail(at, "storage: its size is no count");
+    return item.integer;
+  }
+
+  StorageUse storage(const Arguments& args, const PickleItem& item) {
+    const PickleNode& id = node(args, item, NodeKind::persistent, "storage");
+    if (id.a.kind != ItemKind::node || pickle_.node(id.a).kind != NodeKind::tuple)
+      pickle_.fail(id, "a persistent id that is no tuple");
+    const auto parts = pickle_.items(pickle_.node(id.a));
+    if ((parts.size() != 5 && parts.size() != 6) || parts[0].kind != ItemKind::text ||
+        pickle_.text(parts[0]) != "storage")
+      pickle_.fail(id, "a persistent id of something else than a storage");
+    if (parts[1].kind != ItemKind::node || pickle_.node(parts[1]).kind != NodeKind::global)
+      pickle_.fail(id, "storage: its class is no name");
+    const PickleNode& kind = pickle_.node(parts[1]);
+    StorageId out;
+    const std::string_view module = pickle_.text(kind.a), name = pickle_.text(kind.b);
+    out.untyped = module == "torch.storage" && name == "UntypedStorage";
+    if (!out.untyped) {
+      const auto dtype = storage_called(module, name);
+      if (!dtype) pickle_.fail(kind, concat(pickle_.name_of(kind), " is no class of storages"));
+      out.dtype = *dtype;
+    }
+    out.arity = parts.size();
+    out.key = text_of(id, parts[2], "its key");
+    out.location = text_of(id, parts[3], "its location");
+    out.numel = count_of(id, parts[4]);
+    if (parts.size() == 6 && parts[5].kind != ItemKind::none) {
+      if (parts[5].kind != ItemKind::node || pickle_.node(parts[5]).kind != NodeKind::tuple ||
+          pickle_.items(pickle_.node(parts[5])).size() != 3)
+        pickle_.fail(id, "storage: its part is no tuple of three");
+      const auto part = pickle_.items(pickle_.node(parts[5]));
+      out.is_view = true;
+      out.view_key = text_of(id, part[0], "the key of its part");
+      out.view_offset = count_of(id, part[1]);
+      out.view_size = count_of(id, part[2]);
+    }
+    return {maker_.storage(out, id.offset), out.dtype, out.untyped};
+  }
+
+  Tensor tensor(const Arguments& args, const TensorRecord& record) {
+    const std::uint64_t bytes = record.storage == TensorRecord::kNoStorage
+                                    ? std::numeric_limits<std::int64_t>::max()
+                                    : maker_.storage_bytes(record.storage);
+    if (const std::string wrong_text = wrong_geometry(record, bytes); !wrong_text.empty())
+      wrong(args, wrong_text);
+    if (record.requires_grad && !is_floating_point(record.dtype) && !is_complex(record.dtype))
+      wrong(args, concat("a tensor of ", info(record.dtype).name, " cannot require grad"));
+    return maker_.tensor(record);
+  }
+
+  // The hooks are always empty; the metadata may say that elements stand for their conjugate.
+  void hooks(const Arguments& args, const PickleItem& item) const {
+    if (item.kind == ItemKind::none) return;
+    if (item.kind != ItemKind::node) wrong(args, "its hooks are no dict");
+    const PickleNode& at = pickle_.node(item);
+    const bool dict = at.kind == NodeKind::dict ||
+                      (at.kind == NodeKind::call && role(at.a) == Role::ordered_dict);
+    if (!dict || !pickle_.items(at).empty()) wrong(args, "it has hooks, which would be code");
+  }
+  void metadata(const Arguments& args, const PickleItem& item, TensorRecord& record) const {
+    if (item.kind == ItemKind::none) return;
+    const PickleNode& dict = node(args, item, NodeKind::dict, "metadata");
+    const auto items = pickle_.items(dict);
+    for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+      if (items[i].kind != ItemKind::text) wrong(args, "metadata with a key that is no text");
+      const std::string_view key = pickle_.text(items[i]);
+      if (key == "conj")
+        record.conj = boolean(args, items[i + 1], "conj");
+      else if (key == "neg")
+        record.neg = boolean(args, items[i + 1], "neg");
+      else
+        wrong(args, concat("metadata ", key, " is not known"));
+    }
+    if (record.conj && !is_complex(record.dtype)) wrong(args, "the conjugate of a real number");
+  }
+
+  TensorRecord strided(const Arguments& args, bool& untyped) {
+    const StorageUse use = storage(args, args.items[0]);
+    TensorRecord record;
+    record.storage = use.number;
+    record.dtype = use.dtype;
+    record.offset = integer(args, args.items[1], "the offset");
+    record.shape = Shape(dims(args, args.items[2], "sizes"));
+    record.stride = dims(args, args.items[3], "strides");
+    untyped = use.untyped;
+    return record;
+  }
+
+  Tensor of_tensor(const Arguments& args, Role role) {
+    if (role == Role::rebuild_tensor) {
+      need(args, 4, 4);
+      bool untyped = false;
+      const TensorRecord record = strided(args, untyped);
+      if (untyped) wrong(args, "a storage of bytes without a dtype");
+      return tensor(args, record);
+    }
+    const bool typed = role == Role::rebuild_tensor_v3;
+    need(args, typed ? 7 : 6, typed ? 8 : 7);
+    bool untyped = false;
+    TensorRecord record = strided(args, untyped);
+    record.requires_grad = boolean(args, args.items[4], "requires_grad");
+    hooks(args, args.items[5]);
+    if (typed) {
+      record.dtype = dtype(args, args.items[6]);
+      maker_.element_type(record.storage, record.dtype);
+    } else if (untyped) {
+      wrong(args, "a storage of bytes without a dtype");
+    }
+    const std::size_t last = typed ? 7 : 6;
+    if (args.items.size() > last) metadata(args, args.items[last], record);
+    return tensor(args, record);
+  }
+
+  Tensor of_meta(const Arguments& args) {
+    need(args, 4, 4);
+    TensorRecord record;
+    record.dtype = dtype(args, args.items[0]);
+    record.shape = Shape(dims(args, args.items[1], "sizes"));
+    record.stride = dims(args, args.items[2], "strides");
+    record.requires_grad = boolean(args, args.items[3], "requires_grad");
+    return tensor(args, record);
+  }
+
+  // A parameter is its data with two flags; the data is made here, so that it can be given them.
+  Value of_parameter(const Arguments& args, Role role, int depth) {
+    const bool stateful = role == Role::rebuild_parameter_with_state;
+    need(args, stateful ? 4 : 3, stateful ? 4 : 3);
+    const bool requires_grad = boolean(args, args.items[1], "requires_grad");
+    hooks(args, args.items[2]);
+    const Value data = value(args.items[0], depth + 1);
+    if (!data.is_tensor()) return composite_parameter(args, data);
+    if (requires_grad && !is_differentiable(data.as_tensor().dtype()))
+      wrong(args, "a parameter of whole numbers cannot require grad");
+    const Tensor made = maker_.parameter(data.as_tensor(), requires_grad);
+    if (stateful) set_state(args, made, args.items[3], depth);
+    return made;
+  }
+  Value composite_parameter(const Arguments& args, const Value& data) const {
+    if (data.kind() != Value::Kind::object)
+      wrong(args, "a parameter of something that is no tensor");
+    return data;
+  }
+
+  void set_state(const Arguments& args, const Tensor& made, const PickleItem& item, int depth) {
+    const Value state = value(item, depth + 1);
+    const auto apply = [&](const Value& dict) {
+      if (dict.is_none()) return;
+      if (dict.kind() != Value::Kind::dict) wrong(args, "its state is no dict");
+      for (const auto& [key, attribute] : dict.entries()) {
+        if (key.kind() != Value::Kind::string) wrong(args, "an attribute whose name is no text");
+        made.set_attribute(key.as_string(), attribute);
+      }
+    };
+    if (state.kind() == Value::Kind::tuple) {
+      if (state.items().size() != 2) wrong(args, "its state is no pair");
+      for (const Value& part : state.items()) apply(part);
+    } else {
+      apply(state);
+    }
+  }
+
+  // func(*args) of a tensor class, and its attributes.
+  Value of_type(const Arguments& args, int depth) {
+    need(args, 4, 4);
+    const PickleNode& function = node(args, args.items[0], NodeKind::global, "function");
+    const PickleNode& type = node(args, args.items[1], NodeKind::global, "type");
+    const PickleNode& inner = node(args, args.items[2], NodeKind::tuple, "arguments");
+    const Role kind = role_of(pickle_.text(type.a), pickle_.text(type.b));
+    const Role how = role_of(pickle_.text(function.a), pickle_.text(function.b));
+    const Arguments own{args.call, pickle_.items(inner)};
+    if ((kind != Role::tensor_class && kind != Role::parameter_class) ||
+        (how != Role::rebuild_tensor_v2 && how != Role::rebuild_tensor_v3)) {
+      if (!inert_)
+        wrong(args, concat("a tensor of class ", pickle_.name_of(type), " is not known"));
+      return as_object(args.call, depth);
+    }
+    const Tensor made = of_tensor(own, how);
+    set_state(args, made, args.items[3], depth);
+    return kind == Role::parameter_class ? maker_.parameter(made, made.requires_grad()) : made;
+  }
+
+  Value of_sparse(const Arguments& args, int depth) {
+    need(args, 2, 2);
+    const Value layout = value(args.items[0], depth + 1);
+    const Value data = value(args.items[1], depth + 1);
+    const bool named = layout.kind() == Value::Kind::object && layout.object_name() == kLayoutName;
+    if (!named || data.kind() != Value::Kind::tuple) wrong(args, "no layout, or no data");
+    const std::string name = layout.object_arguments().items()[0].as_string();
+    const auto parts = data.items();
+    std::vector<Value::Entry> fields{{"layout", Value(name)}};
+    const bool coo = name == "torch.sparse_coo";
+    const bool rows = name == "torch.sparse_csr" || name == "torch.sparse_bsr";
+    const bool columns = name == "torch.sparse_csc" || name == "torch.sparse_bsc";
+    if (!coo && !rows && !columns) wrong(args, concat("layout ", name, " is not known"));
+    if (coo ? parts.size() != 3 && parts.size() != 4 : parts.size() != 4)
+      wrong(args, "data of another number of parts");
+    const std::size_t tensors = coo ? 2 : 3;
+    const char* const names[] = {coo    ? "indices"
+                                 : rows ? "crow_indices"
+                                        : "ccol_indices",
+                                 coo    ? "values"
+                                 : rows ? "col_indices"
+                                        : "row_indices",
+                                 "values"};
+    for (std::size_t i = 0; i < tensors; ++i) {
+      if (!parts[i].is_tensor()) wrong(args, concat(names[i], " are no tensor"));
+      fields.emplace_back(names[i], parts[i]);
+    }
+    fields.emplace_back("size", parts[tensors]);
+    if (coo && parts.size() == 4) fields.emplace_back("is_coalesced", parts[3]);
+    return Value::object(std::string(kSparseName), Value::tuple({}),
+                         Value::dict(std::move(fields)));
+  }
+
+  Value of_quantized(const Arguments& args, int depth) {
+    need(args, 7, 7);
+    bool untyped = false;
+    TensorRecord record = strided(args, untyped);
+    record.requires_grad = false;
+    hooks(args, args.items[6]);
+    if (info(record.dtype).kind != DTypeKind::quantized)
+      wrong(args, "a quantised tensor of ordinary numbers");
+    const Value parameters = value(args.items[4], depth + 1);
+    if (parameters.kind() != Value::Kind::tuple || parameters.items().empty())
+      wrong(args, "no quantiser");
+    const auto parts = parameters.items();
+    if (parts[0].kind() != Value::Kind::object) wrong(args, "no scheme of quantisation");
+    const std::string scheme = parts[0].object_name();
+    const bool by_channel = scheme.starts_with("torch.per_channel");
+    if (parts.size() != (by_channel ? 4u : 3u))
+      wrong(args, "a quantiser of another number of parts");
+    std::vector<Value::Entry> fields{{"data", Value(tensor(args, record))},
+                                     {"scheme", Value(scheme)}};
+    fields.emplace_back(by_channel ? "scales" : "scale", parts[1]);
+    fields.emplace_back(by_channel ? "zero_points" : "zero_point", parts[2]);
+    if (by_channel) fields.emplace_back("axis", parts[3]);
+    return Value::object(std::string(kQuantizedName), Value::tuple({}),
+                         Value::dict(std::move(fields)));
+  }
+
+  // ---- other calls
+
+  Value of_call(const PickleNode& call, int depth) {
+    const Arguments args{call, pickle_.items(pickle_.node(call.b))};
+    const Role kind = role(call.a);
+    const bool has_items = !pickle_.items(call).empty();
+    const bool has_state = pickle_.state(call).kind != ItemKind::nothing;
+    if (kind != Role::ordered_dict && kind != Role::counter && kind != Role::unknown &&
+        (has_items || has_state))
+      wrong(args, "items or a state for something that has none");
+    switch (kind) {
+      case Role::ordered_dict:
+      case Role::counter: return of_dict(args, call, depth);
+      case Role::set:
+      case Role::frozen_set: return Value::set(listed(args, depth));
+      case Role::complex:
+        need(args, 2, 2);
+        return std::complex<double>(real(args, args.items[0]), real(args, args.items[1]));
+      case Role::encode: return encoded(args);
+      case Role::byte_array: return byte_array(args, depth);
+      case Role::size: need(args, 1, 1); return Shape(dims(args, args.items[0], "sizes"));
+      case Role::device: return device(args);
+      case Role::layout:
+        need(args, 1, 1);
+        if (args.items[0].kind != ItemKind::text) wrong(args, "its name is no text");
+        return Value::object(std::string(kLayoutName),
+                             Value::tuple({Value(pickle_.text(args.items[0]))}), {});
+      case Role::rebuild_tensor:
+      case Role::rebuild_tensor_v2:
+      case Role::rebuild_tensor_v3: return of_tensor(args, kind);
+      case Role::rebuild_parameter:
+      case Role::rebuild_parameter_with_state: return of_parameter(args, kind, depth);
+      case Role::rebuild_meta: return of_meta(args);
+      case Role::rebuild_sparse: return of_sparse(args, depth);
+      case Role::rebuild_quantized: return of_quantized(args, depth);
+      case Role::rebuild_from_type: return of_type(args, depth);
+      case Role::unknown:
+        if (inert_) return as_object(call, depth);
+        [[fallthrough]];
+      default: wrong(args, "it is not made by a call");
+    }
+  }
+
+  Value as_object(const PickleNode& call, int depth) {
+    Value arguments = value(call.b, depth + 1);
+    const PickleItem state = pickle_.state(call);
+    return Value::object(pickle_.name_of(pickle_.node(call.a)), std::move(arguments),
+                         value(state, depth + 1));
+  }
+
+  double real(const Arguments& args, const PickleItem& item) const {
+    if (item.kind == ItemKind::integer) return static_cast<double>(item.integer);
+    if (item.kind != ItemKind::real) wrong(args, "a part that is no number");
+    return item.real;
+  }
+  std::vector<Value> listed(const Arguments& args, int depth) {
+    need(args, 0, 1);
+    if (args.items.empty()) return {};
+    const PickleItem& item = args.items[0];
+    if (item.kind != ItemKind::node ||
+        (pickle_.node(item).kind != NodeKind::list && pickle_.node(item).kind != NodeKind::tuple))
+      wrong(args, "its items are no list");
+    return values(pickle_.items(pickle_.node(item)), depth);
+  }
+
+  Value of_dict(const Arguments& args, const PickleNode& call, int depth) {
+    need(args, 0, 1);
+    std::vector<Value::Entry> all;
+    if (!args.items.empty()) {
+      const Value from = value(args.items[0], depth + 1);
+      if (from.kind() == Value::Kind::dict) {
+        all.assign(from.entries().begin(), from.entries().end());
+      } else if (from.kind() == Value::Kind::list || from.kind() == Value::Kind::tuple) {
+        for (const Value& pair : from.items()) {
+          if ((pair.kind() != Value::Kind::list && pair.kind() != Value::Kind::tuple) ||
+              pair.items().size() != 2)
+            wrong(args, "an item that is no pair");
+          all.emplace_back(pair.items()[0], pair.items()[1]);
+        }
+      } else {
+        wrong(args, "made from something that is no dict");
+      }
+    }
+    if (call.count == 1) wrong(args, "items without keys");
+    for (Value::Entry& entry : entries(call, depth)) all.push_back(std::move(entry));
+    const Value attributes = value(pickle_.state(call), depth + 1);
+    if (!attributes.is_none() && attributes.kind() != Value::Kind::dict)
+      wrong(args, "its state is no dict");
+    return Value::dict(std::move(all), attributes);
+  }
+
+  // Text whose characters are the bytes.
+  Value encoded(const Arguments& args) const {
+    need(args, 2, 2);
+    if (args.items[0].kind != ItemKind::text || args.items[1].kind != ItemKind::text ||
+        pickle_.text(args.items[1]) != "latin1")
+      wrong(args, "only text as latin1 is known");
+    const std::string_view text = pickle_.text(args.items[0]);
+    std::string bytes;
+    bytes.reserve(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const auto c = static_cast<unsigned char>(text[i]);
+      if (c < 0x80) {
+        bytes.push_back(text[i]);
+      } else if (c <= 0xc3 && i + 1 < text.size()) {
+        bytes.push_back(static_cast<char>((c & 0x03) << 6 | (text[++i] & 0x3f)));
+      } else {
+        wrong(args, "a character beyond latin1");
+      }
+    }
+    return Value::bytes(std::move(bytes));
+  }
+
+  Value byte_array(const Arguments& args, int depth) {
+    need(args, 0, 2);
+    if (args.items.empty()) return Value::bytes({});
+    const Value from = value(args.items[0], depth + 1);
+    if (from.kind() != Value::Kind::bytes) wrong(args, "made from something that is no bytes");
+    return from;
+  }
+
+  Value device(const Arguments& args) const {
+    need(args, 1, 2);
+    if (args.items[0].kind != ItemKind::text) wrong(args, "its type is no text");
+    std::string name(pickle_.text(args.items[0]));
+    if (args.items.size() == 2) name += concat(":", integer(args, args.items[1], "its index"));
+    try {
+      return Device(name);
+    } catch (const Error& error) {
+      wrong(args, error.what());
+    }
+  }
+
+  const Pickle& pickle_;
+  TensorMaker& maker_;
+  bool inert_;
+  std::vector<Value> done_;
+  std::vector<std::uint8_t> states_;
+  std::vector<std::uint16_t> heights_;
+  std::uint16_t deepest_ = 0;  // of the children of the node that is being made
+  std::map<std::uint64_t, Value> long_texts_;
+};
+
+}  // namespace
+
+Value rebuild(const Pickle& pickle, TensorMaker& maker, bool inert) {
+  return Rebuilder(pickle, maker, inert).value(pickle.root(), 0);
+}
+
+}  // namespace tenon

@@ -1,0 +1,51 @@
+// From the graph of a pickle to values: the names PyTorch writes, and what they stand for.
+#pragma once
+
+#include <string_view>
+
+#include "io/pickle.h"
+#include "io/records.h"
+#include "tenon/value.h"
+
+namespace tenon {
+
+// A storage as the pickle names it.
+struct StorageId {
+  std::string key, location;
+  DType dtype = uint8;
+  bool untyped = false;  // the dtype is each tensor's own
+  std::int64_t numel = 0;
+  std::size_t arity = 5;  // parts of the id: six before 1.6
+  // Of very old files: a part of the storage, in elements.
+  bool is_view = false;
+  std::string view_key;
+  std::int64_t view_offset = 0, view_size = 0;
+};
+
+// Who knows the file and makes the tensors.
+class TensorMaker {
+ public:
+  // The number of the storage. Called once for each persistent id; the same key may come again.
+  virtual std::uint32_t storage(const StorageId& id, std::uint64_t at) = 0;
+  virtual std::uint64_t storage_bytes(std::uint32_t storage) const = 0;
+  // The elements of a storage that only says bytes have this dtype: for byte order.
+  virtual void element_type(std::uint32_t storage, DType dtype) = 0;
+  // The geometry has been checked.
+  virtual Tensor tensor(const TensorRecord& record) = 0;
+  // Another tensor over the same memory, which is a parameter.
+  virtual Tensor parameter(const Tensor& data, bool requires_grad) = 0;
+
+ protected:
+  ~TensorMaker() = default;
+};
+
+// Tensors of other kinds are objects of these names, which no file can give one: names from files
+// have a dot.
+inline constexpr std::string_view kSparseName = "sparse_tensor",
+                                  kQuantizedName = "quantized_tensor", kLayoutName = "layout";
+
+// The value the pickle describes. FormatError for arguments that do not fit, cycles, more than a
+// thousand levels, and, unless inert, objects.
+Value rebuild(const Pickle& pickle, TensorMaker& maker, bool inert);
+
+}  // namespace tenon

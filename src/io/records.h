@@ -1,0 +1,56 @@
+// What a file says about its tensors: where storages lie, and how tensors lie in them. Numbers and
+// names, no memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tenon/dtype.h"
+#include "tenon/shape.h"
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+class Source;
+
+// Bytes that tensors share.
+struct StorageRecord {
+  const Source* source = nullptr;  // the file it is in
+  std::string key;                 // the file's name for it
+  std::string location;            // the device it was on: "cpu", "cuda:0"
+  DType dtype = uint8;             // of its elements; uint8 where only tensors know
+  std::uint64_t nbytes = 0;
+  std::uint64_t offset = 0;  // in the file
+  std::uint64_t stored = 0;  // bytes there: less, if they are deflated
+  std::uint32_t crc = 0;
+  bool deflated = false;
+  bool has_crc = false;
+  bool big_endian = false;
+  bool untyped = false;       // its tensors have dtypes of their own, one of which may be any
+  bool without_data = false;  // meta
+};
+
+struct TensorRecord {
+  static constexpr std::uint32_t kNoStorage = 0xffffffff;
+
+  std::uint32_t storage = kNoStorage;  // none: a meta tensor
+  DType dtype = float32;
+  Shape shape;
+  Dims stride;
+  std::int64_t offset = 0;  // in elements
+  bool requires_grad = false;
+  bool parameter = false;
+  bool conj = false;
+  bool neg = false;
+};
+
+// Empty, or what is wrong: every number at least 0, the elements inside a storage of so many bytes,
+// no product that overflows. The one check all formats use.
+std::string wrong_geometry(const TensorRecord& tensor, std::uint64_t storage_bytes);
+
+// Elements times the size of one; nothing if that overflows.
+std::optional<std::uint64_t> bytes_of(const TensorRecord& tensor);
+
+}  // namespace tenon

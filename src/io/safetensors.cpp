@@ -1,0 +1,268 @@
+// The safetensors format: a JSON header with names, dtypes, shapes and places, then the bytes.
+#include <simdjson.h>
+#include <algorithm>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "io/document.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+namespace {
+
+namespace json = simdjson::ondemand;
+
+constexpr std::uint64_t kLargestHeader = 100'000'000;
+constexpr std::string_view kMetadata = "__metadata__";
+
+struct Entry {
+  std::string name;
+  TensorRecord tensor;
+  std::uint64_t begin, end;
+};
+
+std::optional<DType> dtype_named(std::string_view code) {
+  for (std::size_t i = 0; i < kDTypeCount; ++i) {
+    if (!code.empty() && kDTypeTable[i].safetensors == code) return static_cast<DType>(i);
+  }
+  return std::nullopt;
+}
+
+class Header {
+ public:
+  Header(const Source& source, std::uint64_t length)
+      : source_(source), text_(static_cast<std::size_t>(length)) {
+    source.read_at(8, std::as_writable_bytes(std::span(text_.data(), text_.size())));
+    if (text_.size() == 0 || text_.data()[0] != '{') fail("the header does not begin with {");
+  }
+
+  void parse() {
+    try {
+      json::parser parser;
+      json::document document = parser.iterate(text_);
+      for (auto field : document.get_object()) {
+        std::string name(std::string_view(field.unescaped_key()));
+        if (name == kMetadata)
+          metadata(field.value());
+        else
+          tensor(std::move(name), field.value());
+      }
+      const char* rest = nullptr;
+      if (document.current_location().get(rest) == simdjson::SUCCESS)
+        fail("something follows the header's JSON");
+    } catch (const simdjson::simdjson_error& error) {
+      fail(concat("the header is no JSON of the kind it should be: ", error.what()));
+    }
+    check_padding();
+    check_names();
+  }
+
+  std::vector<Entry>& entries() noexcept { return entries_; }
+  std::vector<Value::Entry>& notes() noexcept { return notes_; }
+  [[noreturn]] void fail(const std::string& reason) const {
+    throw FormatError(source_.name(), 8, reason);
+  }
+
+ private:
+  void metadata(json::value value) {
+    if (has_notes_) fail("__metadata__ twice");
+    has_notes_ = true;
+    for (auto field : value.get_object()) {
+      std::string key(std::string_view(field.unescaped_key()));
+      std::string note(std::string_view(field.value().get_string()));
+      for (const Value::Entry& other : notes_) {
+        if (other.first.as_string() == key) fail("a key of __metadata__ twice");
+      }
+      if (notes_.size() >= 4096) fail("more than 4096 notes in __metadata__");
+      notes_.emplace_back(Value(std::move(key)), Value(std::move(note)));
+    }
+  }
+
+  void tensor(std::string name, json::value value) {
+    Entry entry{std::move(name), {}, 0, 0};
+    bool has_dtype = false, has_shape = false, has_place = false;
+    for (auto field : value.get_object()) {
+      const std::string_view key = field.unescaped_key();
+      if (key == "dtype" && !has_dtype) {
+        has_dtype = true;
+        const std::string_view code = field.value().get_string();
+        const auto dtype = dtype_named(code);
+        if (!dtype)
+          fail(concat("tensor ", shown(entry.name), ": dtype ", shown(code), " is not known"));
+        entry.tensor.dtype = *dtype;
+      } else if (key == "shape" && !has_shape) {
+        has_shape = true;
+        shape(entry, field.value());
+      } else if (key == "data_offsets" && !has_place) {
+        has_place = true;
+        std::size_t n = 0;
+        for (auto number : field.value().get_array()) {
+          if (n == 2) fail(concat("tensor ", shown(entry.name), ": more than two offsets"));
+          (n++ == 0 ? entry.begin : entry.end) = std::uint64_t(number.get_uint64());
+        }
+        if (n != 2) fail(concat("tensor ", shown(entry.name), ": less than two offsets"));
+      } else {
+        fail(concat("tensor ", shown(entry.name), ": key ", shown(key),
+                    " is not known, or comes twice"));
+      }
+    }
+    if (!has_dtype || !has_shape || !has_place)
+      fail(concat("tensor ", shown(entry.name), ": dtype, shape or data_offsets are missing"));
+    entries_.push_back(std::move(entry));
+  }
+
+  void shape(Entry& entry, json::value value) {
+    std::vector<std::int64_t> sizes;
+    for (auto number : value.get_array()) {
+      const std::uint64_t size = number.get_uint64();
+      if (size > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+        fail(concat("tensor ", shown(entry.name), ": a size that is too large"));
+      if (sizes.size() == 64)
+        fail(concat("tensor ", shown(entry.name), ": more than 64 dimensions"));
+      sizes.push_back(static_cast<std::int64_t>(size));
+    }
+    entry.tensor.shape = Shape(sizes);
+  }
+
+  void check_padding() const {
+    std::size_t end = text_.size();
+    while (end > 0 && text_.data()[end - 1] == ' ') --end;
+    if (end == 0 || text_.data()[end - 1] != '}')
+      fail("the header is padded with something else than spaces");
+  }
+
+  // Sorted, not hashed: the file chooses the names.
+  void check_names() const {
+    std::vector<std::string_view> names;
+    names.reserve(entries_.size());
+    for (const Entry& entry : entries_) names.push_back(entry.name);
+    std::sort(names.begin(), names.end());
+    const auto twice = std::adjacent_find(names.begin(), names.end());
+    if (twice != names.end()) fail(concat("tensor ", shown(*twice), " twice"));
+  }
+
+  static std::string shown(std::string_view name) { return Value(name.substr(0, 200)).repr(); }
+
+  const Source& source_;
+  simdjson::padded_string text_;
+  std::vector<Entry> entries_;
+  std::vector<Value::Entry> notes_;
+  bool has_notes_ = false;
+};
+
+class SafetensorsDocument final : public Document {
+ public:
+  explicit SafetensorsDocument(std::shared_ptr<const Source> source) : Document(std::move(source)) {
+    const std::uint64_t size = source_->size();
+    const auto fail = [&](std::uint64_t at, const std::string& reason) {
+      throw FormatError(source_->name(), at, reason);
+    };
+    if (size < 8) fail(0, "too short for a safetensors file");
+    std::uint64_t length = 0;
+    source_->read_at(0, std::as_writable_bytes(std::span(&length, 1)));
+    if (length > kLargestHeader)
+      fail(0, concat("a header of ", length, " bytes, more than 100 million"));
+    if (length > size - 8)
+      fail(0, concat("a header of ", length, " bytes, and ", size - 8, " are there"));
+    Header header(*source_, length);
+    header.parse();
+    entries_ = std::move(header.entries());
+    notes_ = std::move(header.notes());
+    const std::uint64_t start = 8 + length, room = size - start;
+    check_places(header, start, room);
+  }
+
+  std::string_view format() const noexcept override { return "safetensors"; }
+  bool has_checksums() const noexcept override { return false; }
+  std::size_t objects() const noexcept override { return entries_.size() + 1; }
+
+  Value build(Builder& builder) const override {
+    std::vector<Value::Entry> all;
+    all.reserve(entries_.size());
+    for (std::uint32_t i = 0; i < entries_.size(); ++i) {
+      const Entry& entry = entries_[i];
+      StorageRecord storage;
+      storage.source = source_.get();
+      storage.key = entry.name;
+      storage.location = "cpu";
+      storage.dtype = entry.tensor.dtype;
+      storage.offset = entry.begin;
+      storage.nbytes = storage.stored = entry.end - entry.begin;
+      builder.storage(i, storage);
+      TensorRecord tensor = entry.tensor;
+      tensor.storage = i;
+      all.emplace_back(Value(entry.name), Value(builder.tensor(tensor)));
+    }
+    Value notes;
+    if (!notes_.empty()) notes = Value::dict({{Value(kMetadata), Value::dict(notes_)}});
+    return Value::dict(std::move(all), std::move(notes));
+  }
+
+ private:
+  // Every byte behind the header belongs to one tensor. Offsets become places in the file.
+  void check_places(const Header& header, std::uint64_t start, std::uint64_t room) {
+    std::vector<std::uint32_t> order(entries_.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return std::pair(entries_[a].begin, entries_[a].end) <
+             std::pair(entries_[b].begin, entries_[b].end);
+    });
+    std::uint64_t expected = 0;
+    for (const std::uint32_t i : order) {
+      Entry& entry = entries_[i];
+      const auto about = [&](const std::string& what) {
+        header.fail(concat("tensor ", Value(std::string_view(entry.name).substr(0, 200)).repr(),
+                           ": ", what));
+      };
+      if (entry.begin != expected || entry.end < entry.begin)
+        about(concat("offsets ", entry.begin, " to ", entry.end, " where ", expected,
+                     " should follow"));
+      if (entry.end > room)
+        about(concat("it ends at ", entry.end, ", and the file has ", room, " bytes of data"));
+      if (const std::string wrong = wrong_sizes(entry); !wrong.empty()) about(wrong);
+      expected = entry.end;
+      entry.begin += start;
+      entry.end += start;
+    }
+    if (expected != room) {
+      throw FormatError(source_->name(), start + expected,
+                        concat(room - expected, " bytes behind the last tensor belong to none"));
+    }
+  }
+
+  static std::string wrong_sizes(Entry& entry) {
+    TensorRecord& tensor = entry.tensor;
+    std::int64_t stride = 1;
+    std::uint64_t all = static_cast<std::uint64_t>(itemsize(tensor.dtype));
+    tensor.stride = Dims::filled(tensor.shape.size(), 1);
+    bool empty = false;
+    for (std::size_t d = tensor.shape.size(); d-- > 0;) {
+      const std::int64_t size = tensor.shape[d];
+      tensor.stride[d] = stride;
+      if (size == 0) empty = true;
+      const auto product =
+          checked_mul(all, static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1)));
+      const auto next = checked_mul(stride, std::max<std::int64_t>(size, 1));
+      if (!product || !next) return "its sizes overflow";
+      all = *product;
+      stride = *next;
+    }
+    const std::uint64_t wanted = empty ? 0 : all;
+    if (wanted != entry.end - entry.begin)
+      return concat("its sizes need ", wanted, " bytes, and its offsets give ",
+                    entry.end - entry.begin);
+    return {};
+  }
+
+  std::vector<Entry> entries_;
+  std::vector<Value::Entry> notes_;
+};
+
+}  // namespace
+
+std::unique_ptr<Document> open_safetensors(std::shared_ptr<const Source> source) {
+  return std::make_unique<SafetensorsDocument>(std::move(source));
+}
+
+}  // namespace tenon

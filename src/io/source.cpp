@@ -1,0 +1,121 @@
+#include "io/source.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/text.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+Source::~Source() = default;
+Ref<Mapping> Source::map(Mapping::Mode /*mode*/, std::uint64_t& /*start*/) const { return {}; }
+
+namespace {
+
+class FileSource final : public Source {
+ public:
+  // Takes the descriptor over.
+  FileSource(int descriptor, std::uint64_t start, const struct stat& facts, std::string name)
+      : Source(std::move(name), static_cast<std::uint64_t>(facts.st_size) - start),
+        descriptor_(descriptor),
+        start_(start),
+        facts_(facts) {}
+  ~FileSource() override { ::close(descriptor_); }
+
+  void read_at(std::uint64_t offset, std::span<std::byte> into) const override {
+    std::size_t done = 0;
+    while (done < into.size()) {
+      const std::size_t most = std::min(into.size() - done, std::size_t{1} << 30);
+      const ssize_t n = ::pread(descriptor_, into.data() + done, most,
+                                static_cast<off_t>(start_ + offset + done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) throw IoError(concat("cannot read at byte ", offset + done), name(), errno);
+      if (n == 0) {
+        throw FormatError(name(), offset + done,
+                          concat("the file ends here, though it had ", size(),
+                                 " bytes when it was opened: it is being changed"));
+      }
+      done += static_cast<std::size_t>(n);
+    }
+  }
+
+  Ref<Mapping> map(Mapping::Mode mode, std::uint64_t& start) const override {
+    start = start_;
+    return Mapping::of_file(descriptor_, name(), static_cast<std::size_t>(facts_.st_size), mode);
+  }
+
+  void check_unchanged() const override {
+    struct stat now{};
+    if (::fstat(descriptor_, &now) != 0) throw IoError("cannot look at", name(), errno);
+    const auto same = [](const timespec& a, const timespec& b) {
+      return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+    };
+    if (now.st_size == facts_.st_size && same(now.st_mtim, facts_.st_mtim)) return;
+    throw FormatError(name(), static_cast<std::uint64_t>(std::min(now.st_size, facts_.st_size)),
+                      concat("the file was changed while it was read: ", facts_.st_size,
+                             " bytes became ", now.st_size));
+  }
+
+ private:
+  int descriptor_;
+  std::uint64_t start_;
+  struct stat facts_;
+};
+
+class MemorySource final : public Source {
+ public:
+  MemorySource(std::span<const std::byte> bytes, std::string name)
+      : Source(std::move(name), bytes.size()), bytes_(bytes) {}
+  void read_at(std::uint64_t offset, std::span<std::byte> into) const override {
+    if (offset > bytes_.size() || into.size() > bytes_.size() - offset)
+      throw FormatError(name(), bytes_.size(), "the data ends here");
+    if (!into.empty()) std::memcpy(into.data(), bytes_.data() + offset, into.size());
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+std::shared_ptr<Source> take_over(int descriptor, std::uint64_t offset, std::string name) {
+  struct stat facts{};
+  int error = 0;
+  if (::fstat(descriptor, &facts) != 0)
+    error = errno;
+  else if (!S_ISREG(facts.st_mode))
+    error = S_ISDIR(facts.st_mode) ? EISDIR : ESPIPE;
+  else if (offset > static_cast<std::uint64_t>(facts.st_size))
+    error = EINVAL;
+  if (error != 0) {
+    ::close(descriptor);
+    throw IoError(error == ESPIPE ? "is not a regular file" : "cannot be read", std::move(name),
+                  error);
+  }
+  return std::make_shared<FileSource>(descriptor, offset, facts, std::move(name));
+}
+
+}  // namespace
+
+std::shared_ptr<Source> open_file(const std::string& path) {
+  // O_NONBLOCK: opening a pipe nobody writes to must not hang; a regular file does not notice.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) throw IoError("cannot open", path, errno);
+  return take_over(descriptor, 0, path);
+}
+
+std::shared_ptr<Source> open_file(int descriptor, std::uint64_t offset, std::string name) {
+  const int own = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (own < 0) throw IoError("cannot use the descriptor of", std::move(name), errno);
+  return take_over(own, offset, std::move(name));
+}
+
+std::shared_ptr<Source> open_memory(std::span<const std::byte> bytes, std::string name) {
+  return std::make_shared<MemorySource>(bytes, std::move(name));
+}
+
+}  // namespace tenon

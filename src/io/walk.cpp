@@ -1,0 +1,115 @@
+#include "io/walk.h"
+
+#include <set>
+
+#include "base/text.h"
+#include "io/rebuild.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+namespace {
+
+constexpr std::size_t kLongestName = std::size_t{1} << 20;
+
+std::string below(const std::string& name, std::string_view key, bool top) {
+  return top ? std::string(key) : concat(name, ".", key);
+}
+
+bool may_hold_tensors(const Value& value) {
+  switch (value.kind()) {
+    case Value::Kind::tensor:
+    case Value::Kind::dict:
+    case Value::Kind::list:
+    case Value::Kind::tuple:
+    case Value::Kind::object: return true;
+    default: return false;
+  }
+}
+
+std::set<std::string> texts_of(const Value* set) {
+  std::set<std::string> out;
+  if (set == nullptr || set->kind() != Value::Kind::set) return out;
+  for (const Value& item : set->items()) {
+    if (item.kind() == Value::Kind::string) out.insert(item.as_string());
+  }
+  return out;
+}
+
+}  // namespace
+
+void Walk::at(const Value& value, const std::string& name, bool top) {
+  if (++places_ > most_) {
+    throw FormatError(file_, 0,
+                      concat("more than ", most_, " places when shared parts are written out"));
+  }
+  if (name.size() > kLongestName)
+    throw FormatError(file_, 0, concat("a name of more than ", kLongestName, " bytes"));
+  switch (value.kind()) {
+    case Value::Kind::tensor: visit_(name, value.as_tensor()); return;
+    case Value::Kind::dict: return dict(value, name, top);
+    case Value::Kind::list:
+    case Value::Kind::tuple: {
+      std::size_t i = 0;
+      look(value.items().size());
+      for (const Value& item : value.items()) {
+        if (may_hold_tensors(item)) at(item, below(name, concat(i), top), false);
+        ++i;
+      }
+      return;
+    }
+    case Value::Kind::object: return object(value, name, top);
+    default: return;
+  }
+}
+
+void Walk::look(std::size_t items) {
+  constexpr std::size_t kMost = std::size_t{1} << 26;
+  looked_ += items;
+  if (looked_ > kMost)
+    throw FormatError(file_, 0, "more than 64 million items when shared parts are written out");
+}
+
+void Walk::dict(const Value& value, const std::string& name, bool top) {
+  look(value.entries().size());
+  for (const auto& [key, item] : value.entries()) {
+    if (!may_hold_tensors(item)) continue;
+    at(item, below(name, key.kind() == Value::Kind::string ? key.as_string() : key.repr(), top),
+       false);
+  }
+}
+
+void Walk::object(const Value& value, const std::string& name, bool top) {
+  const Value& state = value.object_state();
+  if (state.kind() != Value::Kind::dict) return;
+  if (value.object_name() == kSparseName && on_sparse) on_sparse(name, value);
+  if (value.object_name() == kQuantizedName) {
+    for (const auto& [key, item] : state.entries()) {
+      if (key.as_string() == "data")
+        at(item, name, top);
+      else if (may_hold_tensors(item))
+        at(item, below(name, key.as_string(), top), false);
+    }
+    return;
+  }
+  const bool is_module = state.find("_parameters") != nullptr &&
+                         state.find("_buffers") != nullptr && state.find("_modules") != nullptr;
+  return is_module ? module(state, name, top) : dict(state, name, top);
+}
+
+// A module is listed as its state dict would be.
+void Walk::module(const Value& state, const std::string& name, bool top) {
+  const std::set<std::string> hidden = texts_of(state.find("_non_persistent_buffers_set"));
+  for (const char* part_name : {"_parameters", "_buffers", "_modules"}) {
+    const Value& part = *state.find(part_name);
+    if (part.kind() != Value::Kind::dict) continue;
+    const bool buffers = std::string_view(part_name) == "_buffers";
+    for (const auto& [key, item] : part.entries()) {
+      if (key.kind() != Value::Kind::string || !may_hold_tensors(item)) continue;
+      if (!buffers || !hidden.contains(key.as_string()))
+        at(item, below(name, key.as_string(), top), false);
+    }
+  }
+}
+
+}  // namespace tenon

@@ -1,0 +1,38 @@
+// The names of tensors in a tree of values: keys and positions on the way to each, joined by dots.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "tenon/value.h"
+
+namespace tenon {
+
+class Walk {
+ public:
+  using Visit = std::function<void(const std::string& name, const Tensor& tensor)>;
+  // A file may share one dict in many places: what that multiplies to is bounded by the objects
+  // that are there. FormatError with the file's name beyond that.
+  Walk(const std::string& file, std::size_t objects, Visit visit)
+      : file_(file), most_(objects * 4 + 1000), visit_(std::move(visit)) {}
+
+  // Called with every sparse tensor, before its parts.
+  std::function<void(const std::string& name, const Value& sparse)> on_sparse;
+
+  void run(const Value& value) { at(value, std::string(), true); }
+
+ private:
+  void at(const Value& value, const std::string& name, bool top);
+  void dict(const Value& value, const std::string& name, bool top);
+  void object(const Value& value, const std::string& name, bool top);
+  void look(std::size_t items);
+  void module(const Value& state, const std::string& name, bool top);
+
+  const std::string& file_;
+  std::size_t most_;
+  Visit visit_;
+  std::size_t places_ = 0, looked_ = 0;
+};
+
+}  // namespace tenon

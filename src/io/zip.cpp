@@ -1,0 +1,432 @@
+#include "io/zip.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <numeric>
+#include <optional>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "io/byte_reader.h"
+#include "io/compression.h"
+#include "io/utf8.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+namespace {
+
+constexpr std::uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50,
+                        kEnd64 = 0x06064b50, kLocator64 = 0x07064b50, kDescriptor = 0x08074b50;
+constexpr std::uint64_t kLocalSize = 30, kEndSize = 22, kEnd64Size = 56, kLocatorSize = 20;
+constexpr std::uint32_t kSaturated32 = 0xffffffff;
+constexpr std::uint16_t kSaturated16 = 0xffff;
+
+constexpr std::uint16_t kHasDescriptor = 1u << 3, kUtf8 = 1u << 11;
+constexpr std::uint16_t kDeflateHints = 3u << 1;
+
+constexpr std::uint64_t kMostEntries = 1'000'000;
+constexpr std::uint64_t kLargestDirectory = std::uint64_t{256} << 20;
+constexpr std::size_t kLongestName = 4096;
+constexpr std::uint32_t kNobody = 0xffffffff;
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+int compare_folded(std::string_view a, std::string_view b) {
+  const std::size_t n = std::min(a.size(), b.size());
+  for (std::size_t i = 0; i < n; ++i) {
+    const char x = lower(a[i]), y = lower(b[i]);
+    if (x != y) return static_cast<unsigned char>(x) < static_cast<unsigned char>(y) ? -1 : 1;
+  }
+  return a.size() == b.size() ? 0 : a.size() < b.size() ? -1 : 1;
+}
+
+// N of "data/N", written as PyTorch writes it.
+std::optional<std::uint64_t> number_of(std::string_view name) {
+  if (!name.starts_with("data/") || name.size() == 5 || name.size() > 5 + 18) return std::nullopt;
+  if (name[5] == '0' && name.size() > 6) return std::nullopt;
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data() + 5, name.data() + name.size(), number);
+  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  return number;
+}
+
+// Empty, or what is wrong with it.
+std::string_view wrong_name(std::string_view name) {
+  if (name.size() > kLongestName) return "is longer than 4096 bytes";
+  if (!is_utf8(name)) return "is not UTF-8";
+  if (std::any_of(name.begin(), name.end(),
+                  [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }))
+    return "has control characters";
+  if (name.find('\\') != name.npos) return "has a backslash";
+  for (std::size_t at = 0; at <= name.size();) {
+    const std::size_t end = std::min(name.find('/', at), name.size());
+    const std::string_view part = name.substr(at, end - at);
+    if (part.empty() || part == "." || part == "..") return "is not the path of a file in a folder";
+    at = end + 1;
+  }
+  return {};
+}
+
+// Sizes and place that did not fit the 32-bit fields.
+struct Wide {
+  std::uint64_t size, stored, header;
+};
+
+// Fills in what is saturated from the zip64 field among the extra fields.
+void read_extra(ByteReader extra, Wide& wide, bool size, bool stored, bool header) {
+  bool found = false;
+  while (extra.left() > 0) {
+    if (extra.left() < 4) return;  // padding that some writers leave
+    const std::uint16_t id = extra.u16(), length = extra.u16();
+    const std::uint64_t at = extra.offset();
+    if (length > extra.left()) extra.fail("an extra field is longer than all of them together");
+    const auto field = extra.bytes(length);
+    if (id != 1) continue;
+    if (found) extra.fail_at(at, "two zip64 fields");
+    found = true;
+    std::size_t used = 0;
+    const auto next = [&](std::uint64_t& into) {
+      if (field.size() - used < 8) extra.fail_at(at, "the zip64 field is too short");
+      std::memcpy(&into, field.data() + used, 8);
+      used += 8;
+    };
+    if (size) next(wide.size);
+    if (stored) next(wide.stored);
+    if (header) next(wide.header);
+  }
+  if (!found && (size || stored || header)) extra.fail("a zip64 field is missing");
+}
+
+}  // namespace
+
+void Zip::fail(std::uint64_t offset, const std::string& reason) const {
+  throw FormatError(source_->name(), offset, reason);
+}
+
+Zip::Zip(std::shared_ptr<const Source> source) : source_(std::move(source)) {
+  find_directory();
+  read_directory();
+  index_names();
+  read_local_headers();
+}
+
+void Zip::find_directory() {
+  const std::uint64_t size = source_->size();
+  if (size < kEndSize + kLocalSize) fail(0, "too short to be a zip archive");
+  std::uint32_t first = 0;
+  source_->read_at(0, std::as_writable_bytes(std::span(&first, 1)));
+  if (first != kLocal) fail(0, "no zip archive: it does not begin with an entry");
+
+  // The end record is behind everything else but a comment.
+  const std::uint64_t tail_size = std::min<std::uint64_t>(size, kEndSize + 65535);
+  std::vector<std::byte> tail(static_cast<std::size_t>(tail_size));
+  const std::uint64_t tail_start = size - tail_size;
+  source_->read_at(tail_start, tail);
+  std::optional<std::uint64_t> end;
+  for (std::size_t i = tail.size() - kEndSize + 1; i-- > 0;) {
+    std::uint32_t signature = 0;
+    std::memcpy(&signature, tail.data() + i, 4);
+    if (signature != kEnd) continue;
+    std::uint16_t comment = 0;
+    std::memcpy(&comment, tail.data() + i + 20, 2);
+    if (i + kEndSize + comment != tail.size()) continue;
+    if (end) fail(tail_start + i, "two end records: the archive could be read in two ways");
+    end = tail_start + i;
+  }
+  if (!end) {
+    fail(size,
+         "the end of the zip archive is missing: the file is cut short, or was not downloaded "
+         "to its end, or has something behind it");
+  }
+  ByteReader reader(
+      std::span<const std::byte>(tail).subspan(static_cast<std::size_t>(*end - tail_start)), *end,
+      source_->name());
+  reader.u32();
+  const std::uint16_t disk = reader.u16(), directory_disk = reader.u16(), here = reader.u16(),
+                      total = reader.u16();
+  const std::uint32_t length = reader.u32(), start = reader.u32();
+  if (disk != 0 && disk != kSaturated16) fail(*end + 4, "an archive on several disks");
+  if (directory_disk != 0 && directory_disk != kSaturated16)
+    fail(*end + 6, "an archive on several disks");
+  if (here != total) fail(*end + 8, "an archive on several disks");
+
+  std::uint64_t directory_end = *end;
+  std::uint64_t wide_length = length, wide_start = start;
+  count_ = total;
+  bool has_wide = false;
+  if (*end >= kLocatorSize) {
+    std::byte locator[kLocatorSize];
+    source_->read_at(*end - kLocatorSize, locator);
+    ByteReader at(locator, *end - kLocatorSize, source_->name());
+    if (at.u32() == kLocator64) {
+      has_wide = true;
+      if (at.u32() != 0) fail(*end - 16, "an archive on several disks");
+      const std::uint64_t where = at.u64();
+      if (at.u32() != 1) fail(*end - 4, "an archive on several disks");
+      if (*end < kLocatorSize + kEnd64Size || where != *end - kLocatorSize - kEnd64Size)
+        fail(*end - 12, "the zip64 end record is not where it should be");
+      std::byte record[kEnd64Size];
+      source_->read_at(where, record);
+      ByteReader wide(record, where, source_->name());
+      if (wide.u32() != kEnd64) fail(where, "the zip64 end record is not where it should be");
+      if (wide.u64() != kEnd64Size - 12) fail(where + 4, "a zip64 end record of unusual size");
+      wide.u32();  // versions
+      if (wide.u32() != 0 || wide.u32() != 0) fail(where + 16, "an archive on several disks");
+      const std::uint64_t wide_here = wide.u64();
+      count_ = wide.u64();
+      wide_length = wide.u64();
+      wide_start = wide.u64();
+      const auto agrees = [](std::uint64_t narrow, std::uint64_t real, std::uint64_t saturated) {
+        return narrow == saturated || narrow == real;
+      };
+      if (wide_here != count_ || !agrees(total, count_, kSaturated16) ||
+          !agrees(length, wide_length, kSaturated32) || !agrees(start, wide_start, kSaturated32))
+        fail(where, "the two end records disagree");
+      directory_end = where;
+    }
+  }
+  if (!has_wide && (total == kSaturated16 || length == kSaturated32 || start == kSaturated32))
+    fail(*end, "the zip64 end record is missing");
+  const auto stop = checked_add(wide_start, wide_length);
+  if (!stop || *stop != directory_end)
+    fail(*end, "the directory does not lie between the entries and the end record");
+  if (wide_length > kLargestDirectory) fail(*end, "the directory is larger than 256 MiB");
+  if (count_ > kMostEntries) fail(*end, concat(count_, " entries are more than a million"));
+  if (count_ == 0) fail(*end, "the archive is empty");
+  directory_start_ = wide_start;
+  directory_.resize(static_cast<std::size_t>(wide_length));
+  source_->read_at(wide_start, directory_);
+}
+
+void Zip::read_directory() {
+  ByteReader reader(directory_, directory_start_, source_->name());
+  if (count_ > directory_.size() / 46)
+    reader.fail("more entries are announced than fit the directory");
+  entries_.reserve(static_cast<std::size_t>(count_));
+  bool any_checksum = false;
+  for (std::uint64_t i = 0; i < count_; ++i) {
+    const std::uint64_t at = reader.offset();
+    if (reader.u32() != kCentral) reader.fail_at(at, "an entry of the directory is missing");
+    reader.u32();  // versions
+    const std::uint16_t flags = reader.u16(), method = reader.u16();
+    reader.u32();  // time and date
+    ZipEntry entry{};
+    entry.crc = reader.u32();
+    const std::uint32_t stored = reader.u32(), size = reader.u32();
+    const std::uint16_t name_length = reader.u16(), extra_length = reader.u16(),
+                        comment_length = reader.u16(), disk = reader.u16();
+    reader.u16();  // internal attributes
+    const std::uint32_t attributes = reader.u32(), header = reader.u32();
+    const std::string_view name = reader.text(name_length);
+    if ((flags & ~(kHasDescriptor | kUtf8 | kDeflateHints)) != 0)
+      reader.fail_at(at + 8, "an encrypted, patched or otherwise special entry");
+    if (method != 0 && method != 8)
+      reader.fail_at(at + 10, concat("compression method ", method, ", and only deflate is known"));
+    if (disk != 0) reader.fail_at(at + 34, "an archive on several disks");
+    if ((attributes & 0x10) != 0 || name.ends_with('/'))
+      reader.fail_at(at, "a folder where only files should be");
+    if (const std::string_view wrong = wrong_name(name); !wrong.empty())
+      reader.fail_at(at + 46, concat("the name of an entry ", wrong));
+    Wide wide{size, stored, header};
+    const std::uint64_t extra_at = reader.offset();
+    read_extra(ByteReader(reader.bytes(extra_length), extra_at, source_->name()), wide,
+               size == kSaturated32, stored == kSaturated32, header == kSaturated32);
+    reader.bytes(comment_length);
+    entry.size = wide.size;
+    entry.stored = wide.stored;
+    entry.header = wide.header;
+    entry.deflated = method == 8;
+    if (entry.deflated && entry.size / 1032 > entry.stored)  // what deflate can do at most
+      reader.fail_at(at + 20,
+                     "an entry announces more bytes than deflate can make of what is there");
+    if (!entry.deflated && entry.size != entry.stored)
+      reader.fail_at(at + 20, "an entry that is not compressed has two sizes");
+    if (entry.header >= directory_start_) reader.fail_at(at + 42, "an entry behind the directory");
+    const std::size_t slash = name.find('/');
+    if (slash == name.npos) {
+      reader.fail_at(at + 46,
+                     "an entry that is in no folder: an ordinary zip archive, and no checkpoint");
+    }
+    if (i == 0) folder_ = name.substr(0, slash);
+    if (name.substr(0, slash) != folder_)
+      reader.fail_at(at + 46, "entries in two folders: an ordinary zip archive, and no checkpoint");
+    entry.name = name.substr(slash + 1);
+    any_checksum = any_checksum || (entry.crc != 0 && entry.size != 0);
+    entries_.push_back(entry);
+  }
+  if (reader.left() != 0) reader.fail("more in the directory than its entries");
+  without_checksums_ = !any_checksum;
+}
+
+void Zip::index_names() {
+  numbered_.assign(entries_.size(), kNobody);
+  for (std::uint32_t i = 0; i < entries_.size(); ++i) {
+    const auto number = number_of(entries_[i].name);
+    if (!number || *number >= numbered_.size()) {
+      sorted_.push_back(i);
+    } else if (numbered_[static_cast<std::size_t>(*number)] != kNobody) {
+      fail(directory_start_, concat("two entries are named data/", *number));
+    } else {
+      numbered_[static_cast<std::size_t>(*number)] = i;
+    }
+  }
+  std::sort(sorted_.begin(), sorted_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return compare_folded(entries_[a].name, entries_[b].name) < 0;
+  });
+  for (std::size_t i = 1; i < sorted_.size(); ++i) {
+    // PyTorch looks names up whatever their case.
+    if (compare_folded(entries_[sorted_[i - 1]].name, entries_[sorted_[i]].name) == 0)
+      fail(directory_start_, "two entries have the same name");
+  }
+  // "DATA/0" beside "data/0".
+  for (const std::uint32_t i : sorted_) {
+    std::string folded(entries_[i].name);
+    std::transform(folded.begin(), folded.end(), folded.begin(), lower);
+    const auto number = number_of(folded);
+    if (number && *number < numbered_.size() &&
+        numbered_[static_cast<std::size_t>(*number)] != kNobody)
+      fail(directory_start_, "two entries have the same name");
+  }
+}
+
+const ZipEntry* Zip::find(std::string_view name) const noexcept {
+  if (const auto number = number_of(name); number && *number < numbered_.size()) {
+    const std::uint32_t at = numbered_[static_cast<std::size_t>(*number)];
+    return at == kNobody ? nullptr : &entries_[at];
+  }
+  const auto found = std::lower_bound(sorted_.begin(), sorted_.end(), name,
+                                      [&](std::uint32_t i, std::string_view wanted) {
+                                        return compare_folded(entries_[i].name, wanted) < 0;
+                                      });
+  if (found == sorted_.end() || entries_[*found].name != name) return nullptr;
+  return &entries_[*found];
+}
+
+namespace {
+
+// Bytes of the file in the order of their places, fetched in pieces that hold many small entries.
+class Window {
+ public:
+  explicit Window(const Source& source) : source_(source) {}
+  // `n` bytes at an offset, or what there is up to `limit`.
+  std::span<const std::byte> at(std::uint64_t offset, std::uint64_t n, std::uint64_t limit) {
+    n = offset >= limit ? 0 : std::min(n, limit - offset);
+    if (offset < start_ || offset + n > start_ + held_.size()) {
+      // Entries that lie close together are worth more bytes at once.
+      const bool near = offset >= start_ && offset - start_ < 2 * kLarge;
+      const std::uint64_t wanted = std::min(std::max<std::uint64_t>(n, near ? kLarge : kSmall),
+                                            limit - std::min(offset, limit));
+      held_.resize(static_cast<std::size_t>(wanted));
+      source_.read_at(offset, held_);
+      start_ = offset;
+    }
+    return std::span(held_).subspan(static_cast<std::size_t>(offset - start_),
+                                    static_cast<std::size_t>(n));
+  }
+
+ private:
+  static constexpr std::uint64_t kSmall = 512, kLarge = 65536;
+  const Source& source_;
+  std::vector<std::byte> held_;
+  std::uint64_t start_ = 0;
+};
+
+}  // namespace
+
+void Zip::read_local_headers() {
+  std::vector<std::uint32_t> order(entries_.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return entries_[a].header < entries_[b].header;
+  });
+  Window window(*source_);
+  const std::string& file = source_->name();
+  std::uint64_t expected = 0;
+  for (const std::uint32_t i : order) {
+    ZipEntry& entry = entries_[i];
+    if (entry.header != expected) {
+      fail(std::min(entry.header, expected), entry.header < expected
+                                                 ? "two entries overlap"
+                                                 : "bytes between entries that belong to none");
+    }
+    const std::uint64_t at = entry.header;
+    const std::uint64_t most = kLocalSize + folder_.size() + 1 + entry.name.size() + 512;
+    ByteReader reader(window.at(at, most, directory_start_), at, file);
+    if (reader.u32() != kLocal) reader.fail_at(at, "the directory names an entry that is not here");
+    reader.u16();  // version
+    const std::uint16_t flags = reader.u16(), method = reader.u16();
+    reader.u32();  // time and date
+    const std::uint32_t crc = reader.u32(), stored = reader.u32(), size = reader.u32();
+    const std::uint16_t name_length = reader.u16(), extra_length = reader.u16();
+    if (name_length != folder_.size() + 1 + entry.name.size())
+      reader.fail_at(at + 26, "an entry and the directory disagree about its name");
+    const std::string_view name = reader.text(name_length);
+    if (!name.starts_with(folder_) || !name.ends_with(entry.name) || name[folder_.size()] != '/')
+      reader.fail_at(at + kLocalSize, "an entry and the directory disagree about its name");
+    if ((flags & ~(kHasDescriptor | kUtf8 | kDeflateHints)) != 0)
+      reader.fail_at(at + 6, "an encrypted, patched or otherwise special entry");
+    if ((method == 8) != entry.deflated || (method != 0 && method != 8))
+      reader.fail_at(at + 8, "an entry and the directory disagree about its compression");
+    entry.data = at + kLocalSize + name_length + extra_length;
+    // What is in the file may be all zeros where a descriptor follows.
+    const bool described = (flags & kHasDescriptor) != 0;
+    const auto agrees = [&](std::uint64_t narrow, std::uint64_t real) {
+      return narrow == real || narrow == kSaturated32 || (described && narrow == 0);
+    };
+    if (!agrees(stored, entry.stored) || !agrees(size, entry.size))
+      reader.fail_at(at + 18, "an entry and the directory disagree about its size");
+    if (crc != entry.crc && !(described && crc == 0))
+      reader.fail_at(at + 14, "an entry and the directory disagree about its checksum");
+    const auto end = checked_add(entry.data, entry.stored);
+    if (!end || *end > directory_start_) reader.fail_at(at, "an entry reaches into the directory");
+    expected = *end;
+    if (described) {
+      ByteReader behind(window.at(expected, 24, directory_start_), expected, file);
+      if (behind.u32() != kDescriptor)
+        behind.fail_at(expected, "the descriptor of an entry is missing");
+      if (behind.u32() != entry.crc)
+        behind.fail_at(expected + 4, "an entry and the directory disagree about its checksum");
+      // Sizes of 32 or of 64 bits: the ones that are followed by what should follow.
+      std::uint32_t narrow[2] = {behind.u32(), behind.u32()};
+      const bool fits = narrow[0] == entry.stored && narrow[1] == entry.size;
+      if (fits) {
+        expected += 16;
+      } else {
+        std::uint64_t wide[2] = {narrow[0] | std::uint64_t{narrow[1]} << 32, 0};
+        if (behind.left() >= 8) wide[1] = behind.u64();
+        if (wide[0] != entry.stored || wide[1] != entry.size)
+          behind.fail_at(expected + 8, "an entry and the directory disagree about its size");
+        expected += 24;
+      }
+    }
+  }
+  if (expected != directory_start_)
+    fail(expected, "bytes before the directory that belong to no entry");
+}
+
+void Zip::check(const ZipEntry& entry, std::uint32_t crc) const {
+  if (without_checksums_ || crc == entry.crc) return;
+  throw ChecksumError(source_->name(), entry.data,
+                      concat("the checksum of ", folder_, "/", entry.name, " does not match: its ",
+                             entry.size, " bytes are damaged"));
+}
+
+std::vector<std::byte> Zip::read(const ZipEntry& entry, std::uint64_t limit) const {
+  if (entry.size > limit) {
+    fail(entry.header,
+         concat(folder_, "/", entry.name, " has ", entry.size, " bytes, more than ", limit));
+  }
+  std::vector<std::byte> bytes(static_cast<std::size_t>(entry.stored));
+  source_->read_at(entry.data, bytes);
+  if (entry.deflated) {
+    std::vector<std::byte> inflated(static_cast<std::size_t>(entry.size));
+    if (!inflate(bytes, inflated))
+      fail(entry.data, concat(folder_, "/", entry.name, " cannot be inflated"));
+    bytes = std::move(inflated);
+  }
+  check(entry, crc32(bytes));
+  return bytes;
+}
+
+}  // namespace tenon

@@ -1,0 +1,120 @@
+#include "tenon/checkpoint.h"
+
+#include <fstream>
+#include <iterator>
+
+#include "support/matchers.h"
+
+namespace tenon {
+namespace {
+
+std::string fixture(const std::string& name) {
+  return TENON_SOURCE_DIR "/tests/io/fixtures/" + name;
+}
+std::string bytes_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+const std::string kLinear = fixture("torch-2.14.1/linear_sd.pth");
+
+TEST(Checkpoint, AStateDictIsADictOfTensorsWithItsMetadata) {
+  const Value state = load(kLinear);
+  ASSERT_EQ(state.entries().size(), 2u);
+  EXPECT_EQ(state.entries()[0].first.as_string(), "weight");
+  EXPECT_EQ(state.find("weight")->as_tensor().shape(), Shape({2, 3}));
+  EXPECT_NEAR(state.find("bias")->as_tensor()[1].item<double>(), 0.4577, 1e-4);
+  const Value metadata = *state.attributes().find("_metadata");
+  EXPECT_EQ(metadata.find("")->find("version")->as_int(), 1);
+}
+
+TEST(Checkpoint, MappedTensorsAreTheSameAndTheirOwnWritesStayTheirs) {
+  const std::string before = bytes_of(kLinear);
+  const Tensor eager = load(kLinear).find("weight")->as_tensor();
+  const Tensor mapped = load(kLinear, {.mmap = true}).find("weight")->as_tensor();
+  EXPECT_TRUE(equal(eager, mapped));
+  mapped.fill_(7);
+  EXPECT_EQ(mapped[0][0].item<int>(), 7);
+  EXPECT_EQ(bytes_of(kLinear), before);
+  const std::int64_t owned = memory_allocated();
+  const Value again = load(kLinear, {.mmap = true});
+  EXPECT_EQ(memory_allocated(), owned);  // no byte of its own
+}
+
+TEST(Checkpoint, OpeningTellsEverythingAndReadsNoData) {
+  const Checkpoint file = Checkpoint::open(fixture("torch-2.14.1/views.pt"));
+  ASSERT_FALSE(file.tensors().empty());
+  EXPECT_TRUE(file.has_checksums());
+  bool shared = false;
+  for (const TensorFacts& a : file.tensors()) {
+    for (const TensorFacts& b : file.tensors())
+      shared = shared || (&a != &b && a.storage == b.storage);
+  }
+  EXPECT_TRUE(shared);
+  EXPECT_TRUE(file.tree().kind() == Value::Kind::dict || file.tree().kind() == Value::Kind::list);
+}
+
+TEST(Checkpoint, ViewsOfOneStorageStayViewsOfOne) {
+  const Checkpoint file = Checkpoint::open(fixture("torch-2.14.1/views.pt"));
+  const Value state = file.load();
+  std::map<std::uint32_t, Storage> seen;
+  for (const TensorFacts& facts : file.tensors()) {
+    const Value* value = state.find(Value(facts.name));
+    if (value == nullptr || !value->is_tensor()) continue;
+    const auto [place, fresh] = seen.try_emplace(facts.storage, value->as_tensor().storage());
+    EXPECT_TRUE(place->second.is(value->as_tensor().storage())) << facts.name;
+  }
+}
+
+TEST(Checkpoint, OtherByteOrdersAndDeflatedRecordsGiveTheSameTensors) {
+  for (const char* name : {"bigendian.pth", "deflated.pth", "nobyteorder.pt"}) {
+    for (const bool mmap : {false, true}) {
+      const Value state = load(fixture(std::string("torch-2.14.1/") + name), {.mmap = mmap});
+      EXPECT_NE(state.kind(), Value::Kind::none) << name;
+    }
+  }
+  const Checkpoint file = Checkpoint::open(fixture("torch-2.14.1/deflated.pth"));
+  EXPECT_FALSE(file.storages()[0].mappable);
+}
+
+TEST(Checkpoint, MapLocationDecidesWhereTensorsAre) {
+  const std::string cuda = fixture("torch-2.11/cuda_tagged.pth");
+  expect_error<DeviceError>([&] { load(cuda); }, "cuda:0", "map_location");
+  EXPECT_TRUE(load(cuda, {.map_location = Device::cpu()}).find("a")->as_tensor().is_cpu());
+  const Tensor meta = load(kLinear, {.map_location = Device::meta()}).find("weight")->as_tensor();
+  EXPECT_TRUE(meta.is_meta());
+  EXPECT_EQ(meta.shape(), Shape({2, 3}));
+}
+
+TEST(Checkpoint, ParametersAndObjects) {
+  const Checkpoint parameters = Checkpoint::open(fixture("torch-2.14.1/params.pt"));
+  EXPECT_TRUE(std::any_of(parameters.tensors().begin(), parameters.tensors().end(),
+                          [](const TensorFacts& t) { return t.parameter && t.requires_grad; }));
+  const std::string module = fixture("torch-2.11/whole_module.pth");
+  expect_error<FormatError>([&] { load(module); }, "pickled object", "inert");
+  const Value inert = load(module, {.inert = true});
+  EXPECT_EQ(inert.kind(), Value::Kind::object);
+  expect_error<FormatError>([] { load(fixture("torch-2.11/script.pt")); }, "TorchScript", "inert");
+}
+
+TEST(Checkpoint, FoldersAndIndexFilesAreOneCheckpoint) {
+  const Value whole = load(fixture("torch-2.11"));
+  EXPECT_EQ(whole.entries().size(), 18u);
+  const Value mapped = load(fixture("torch-2.11/model.safetensors.index.json"), {.mmap = true});
+  for (const auto& [key, value] : whole.entries())
+    EXPECT_TRUE(equal(value.as_tensor(), mapped.find(key)->as_tensor()));
+  expect_error<FormatError>([] { load(fixture("")); }, "folder without");
+  expect_error<IoError>([] { load("/nowhere/at.all"); }, "No such file");
+}
+
+TEST(Checkpoint, DamagedBytesAreFoundWhenTheyAreRead) {
+  std::string bytes = bytes_of(kLinear);
+  bytes[bytes.find("\xe8\xa3\x8d\xbb")] ^= 1;
+  const Checkpoint file = Checkpoint::open(std::as_bytes(std::span(bytes)));
+  expect_error<FormatError>([&] { file.verify(); }, "checksum", "storage 0");
+  expect_error<FormatError>([&] { file.load(); }, "checksum");
+  EXPECT_NO_THROW(file.load({.verify = false}));
+}
+
+}  // namespace
+}  // namespace tenon

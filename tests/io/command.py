@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""The command's answers: exit codes, texts, and that names do not reach a terminal raw.
+
+usage: command.py TENON
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+FILES = pathlib.Path(__file__).resolve().parent / "fixtures"
+PTH = FILES / "torch-2.14.1" / "linear_sd.pth"
+failures = []
+
+
+def tenon(*arguments, **options):
+    return subprocess.run([sys.argv[1], *map(str, arguments)], capture_output=True, text=True, **options)
+
+
+def expect(what, condition, done):
+    if not condition:
+        failures.append(f"{what}: exit {done.returncode}\n{done.stdout[:300]}\n{done.stderr[:300]}")
+
+
+def main():
+    done = tenon("--version")
+    expect("version", done.returncode == 0 and done.stdout.startswith("tenon "), done)
+    done = tenon("inspect", "--help")
+    expect("help", done.returncode == 0 and "usage: tenon inspect" in done.stdout, done)
+    for wrong in (["frobnicate"], ["inspect"], ["inspect", "--frob", PTH], ["inspect", PTH, PTH], []):
+        done = tenon(*wrong)
+        expect(f"usage {wrong}", done.returncode == 2 and done.stderr, done)
+    done = tenon("inspect", PTH)
+    expect("table", done.returncode == 0 and "weight  float32  torch.Size([2, 3])" in done.stdout, done)
+    done = tenon("inspect", "--json", PTH)
+    facts = json.loads(done.stdout)
+    expect("json", facts["format"] == "pth" and facts["verified"] is False and [t["name"] for t in facts["tensors"]] == ["weight", "bias"], done)
+    expect("values", facts["values"] == {"weight": {"tensor": "weight"}, "bias": {"tensor": "bias"}}, done)
+    done = tenon("inspect", "--json", "--hash", PTH)
+    expect("hash", json.loads(done.stdout)["verified"] is True, done)
+    done = tenon("inspect", "--json", FILES / "torch-2.14.1" / "python.pt")
+    expect("plain values", done.returncode == 0 and '"tuple"' in done.stdout, done)
+    done = tenon("inspect", FILES / "torch-2.11")
+    expect("folder", done.returncode == 0 and "index" in done.stdout, done)
+    done = tenon("inspect", FILES)
+    expect("other folder", done.returncode == 3 and "model.safetensors" in done.stderr, done)
+    done = tenon("inspect", "/nowhere/at.all")
+    expect("no file", done.returncode == 4 and "No such file" in done.stderr, done)
+    done = tenon("inspect", FILES / "torch-2.11" / "whole_module.pth")
+    expect("object", done.returncode == 3 and "inert" in done.stderr and "byte " in done.stderr, done)
+    done = tenon("verify", PTH)
+    expect("verify", done.returncode == 0 and done.stdout == "verified\n", done)
+    done = tenon("verify", FILES / "torch-2.11" / "net.safetensors")
+    expect("no checksums", done.returncode == 0 and done.stdout == "unverified: no checksums\n", done)
+
+    with tempfile.TemporaryDirectory() as folder:
+        data = bytearray(PTH.read_bytes())
+        at = data.index(bytes.fromhex("e8a38dbb"))  # the first weight
+        data[at] ^= 1
+        damaged = pathlib.Path(folder) / "damaged.pth"
+        damaged.write_bytes(data)
+        done = tenon("verify", damaged)
+        expect("damaged", done.returncode == 1 and "checksum" in done.stderr, done)
+        done = tenon("inspect", "--hash", damaged)
+        expect("damaged while hashing", done.returncode == 3 and "checksum" in done.stderr, done)
+        odd = pathlib.Path(folder) / "-x\x1b[31m.pth"
+        odd.write_bytes(b"<html>")
+        done = tenon("inspect", "--", odd)
+        expect("odd name", done.returncode == 3 and "\x1b" not in done.stderr and "HTML" in done.stderr, done)
+        os.mkfifo(pathlib.Path(folder) / "pipe")
+        done = tenon("inspect", pathlib.Path(folder) / "pipe", timeout=10)
+        expect("pipe", done.returncode == 4 and "regular file" in done.stderr, done)
+
+    print("\n".join(failures) or "all answers are as they should be")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,29 @@
+// One checkpoint read from several threads at once.
+#include <thread>
+
+#include "support/matchers.h"
+#include "tenon/checkpoint.h"
+
+namespace tenon {
+namespace {
+
+TEST(Checkpoint, MayBeReadFromSeveralThreads) {
+  const std::string path = TENON_SOURCE_DIR "/tests/io/fixtures/torch-2.14.1/seq_sd.pt";
+  const Checkpoint file = Checkpoint::open(path);
+  const Value known = file.load();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, mmap = t % 2 == 0] {
+      for (int i = 0; i < 20; ++i) {
+        const Value mine = file.load({.mmap = mmap});
+        for (const auto& [key, value] : known.entries())
+          EXPECT_TRUE(equal(value.as_tensor(), mine.find(key)->as_tensor()));
+        file.verify();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace tenon
