@@ -1,4 +1,4 @@
-// The commands, what they answer, and what they share.
+// The commands, and what they answer.
 #pragma once
 
 #include <functional>
@@ -13,15 +13,14 @@ inline constexpr int kYes = 0, kNo = 1, kUsage = 2, kRefused = 3, kSystem = 4;
 int inspect(const std::vector<std::string>& arguments);
 int verify(const std::vector<std::string>& arguments);
 
-// Text from a file, safe for a terminal: control characters, escapes and what turns text around are
-// written as \u{...}.
-std::string escaped(std::string_view text);
-
 // The exit code when everything has been printed: the system's failure, if it could not be. A reader
 // that has gone is none.
 int written();
 
 // Runs it; an error becomes one line on standard error, and its exit code.
 int guarded(const std::string& file, const std::function<int()>& run);
+
+// The program was asked to stop (Ctrl-C): work that watches this ends early.
+void stop_on_interrupt();
 
 }  // namespace tenon::cli

@@ -1,59 +1,14 @@
 #include <tenon/tenon.h>
 
 #include <cerrno>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <new>
 
 #include "commands.h"
+#include "text.h"
 
 namespace tenon::cli {
-
-namespace {
-
-// Characters that a terminal would act on, or that turn the direction of text around.
-bool is_dangerous(std::uint32_t c) {
-  return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x200e || c == 0x200f ||
-         (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x2028 ||
-         c == 0x2029 || c == 0xfeff;
-}
-
-}  // namespace
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    const auto first = static_cast<unsigned char>(text[i]);
-    const std::size_t length = first < 0x80    ? 1
-                               : first >= 0xf0 ? 4
-                               : first >= 0xe0 ? 3
-                               : first >= 0xc2 ? 2
-                                               : 0;
-    bool whole = length != 0 && text.size() - i >= length;
-    std::uint32_t c = length == 1 ? first : first & (0x7fu >> length);
-    for (std::size_t k = 1; whole && k < length; ++k) {
-      const auto next = static_cast<unsigned char>(text[i + k]);
-      whole = (next & 0xc0) == 0x80;
-      c = c << 6 | (next & 0x3fu);
-    }
-    char buffer[16];
-    if (!whole) {
-      std::snprintf(buffer, sizeof buffer, "\\x%02x", first);
-      out += buffer;
-      ++i;
-      continue;
-    }
-    if (is_dangerous(c)) {
-      std::snprintf(buffer, sizeof buffer, "\\u{%x}", c);
-      out += buffer;
-    } else {
-      out += text.substr(i, length);
-    }
-    i += length;
-  }
-  return out;
-}
 
 int written() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return kYes;
@@ -74,6 +29,9 @@ int guarded(const std::string& file, const std::function<int()>& run) {
   } catch (const OutOfMemoryError& error) {
     report(file + ": " + error.what());
     return kSystem;
+  } catch (const CancelledError&) {
+    report(file + ": interrupted");
+    return 130;  // as the shell says of a program that SIGINT ended
   } catch (const FormatError& error) {
     report(error.what());
     return kRefused;

@@ -1,363 +1,255 @@
 // tenon inspect: what is in a checkpoint.
 #include <tenon/tenon.h>
+#include <unistd.h>
 
-#include <cmath>
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
-#include <functional>
+#include <cstdlib>
+#include <mutex>
+#include <optional>
 #include <string>
 
+#include "base/thread_pool.h"
 #include "commands.h"
 #include "io/sha256.h"
+#include "json.h"
+#include "options.h"
+#include "progress.h"
+#include "stats.h"
+#include "text.h"
 
 namespace tenon::cli {
 
 namespace {
 
 constexpr char kHelp[] =
-    R"(usage: tenon inspect [--json] [--hash] [--inert] [--] FILE
+    R"(usage: tenon inspect [OPTIONS] [--] FILE
 
-Lists the tensors of a checkpoint, and what else is in it. Nothing in the file is executed.
+Lists the tensors of a checkpoint, and what else is in it. FILE is a file of torch.save or
+safetensors, an index of several (*.index.json), or a folder with one. Nothing in it is executed.
 
-  --json     as JSON
-  --hash     with the SHA-256 of every tensor's elements; checks them on the way
-  --inert    read the tensors of pickled objects and TorchScript archives, too
+  --json           as JSON, with everything that is no tensor under "values"
+  --hash           with the SHA-256 of every tensor's elements; checks the checksums on the way
+  --stats          with minimum, maximum, mean and deviation of the finite elements, and how many
+                   are zero, infinite or NaN
+  --filter RE      only tensors whose names match a regular expression (RE2's syntax)
+  --inert          read the tensors of pickled objects and TorchScript archives, too
+  --follow-links   the files an index names may be links out of its folder
 
   tenon inspect model.pth
-  tenon inspect --json --hash model.safetensors | jq '.tensors[].sha256'
+  tenon inspect --filter '^layers\.0\.' --stats model.safetensors
+  tenon inspect --json --hash model.pth | jq '.tensors[].sha256'
+
+Colours are left out when the output is no terminal, or NO_COLOR is set.
 )";
 
 struct Options {
-  bool json = false, hash = false, inert = false;
-  std::string file;
+  bool json = false, hash = false, stats = false, has_filter = false;
+  OpenOptions open;
+  std::string filter, file;
 };
 
-// JSON into a buffer that is written when it is full.
-class Writer {
- public:
-  ~Writer() { flush(); }
-  void raw(std::string_view text) {
-    buffer_ += text;
-    if (buffer_.size() > 1 << 16) flush();
-  }
-  void text(std::string_view value) {
-    buffer_ += '"';
-    for (const char c : value) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (c == '"' || c == '\\') {
-        buffer_ += '\\';
-        buffer_ += c;
-      } else if (byte < 0x20 || byte == 0x7f) {
-        char escape[8];
-        std::snprintf(escape, sizeof escape, "\\u%04x", byte);
-        buffer_ += escape;
-      } else {
-        buffer_ += c;
-      }
-    }
-    raw("\"");
-  }
-  void number(std::int64_t value) { raw(std::to_string(value)); }
-  void flush() {
-    std::fwrite(buffer_.data(), 1, buffer_.size(), stdout);
-    buffer_.clear();
-  }
-
- private:
-  std::string buffer_;
+// A tensor that is listed, and what its elements were found to be.
+struct Row {
+  const TensorFacts* facts;
+  std::size_t number;  // in the checkpoint
+  std::uint64_t bytes;
+  std::string hash = {};
+  std::optional<Statistics> stats = {};
 };
 
-template <class T, class F>
-void list(Writer& out, const T& items, F&& one) {
-  out.raw("[");
-  bool first = true;
-  for (const auto& item : items) {
-    if (!first) out.raw(", ");
-    first = false;
-    one(item);
+std::vector<Row> rows_of(const Checkpoint& file, const Options& options) {
+  std::function<bool(std::string_view)> wanted;
+  if (options.has_filter) wanted = matching(options.filter);
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < file.tensors().size(); ++i) {
+    const TensorFacts& facts = file.tensors()[i];
+    if (wanted && !wanted(facts.name)) continue;
+    rows.push_back(
+        {&facts, i, static_cast<std::uint64_t>(facts.shape.numel() * itemsize(facts.dtype))});
   }
-  out.raw("]");
+  return rows;
 }
 
-// What is no tensor. Tensors are named by where they are.
-class Values {
- public:
-  explicit Values(Writer& out) : out_(out) {}
-
-  void write(const Value& value, const std::string& name) {
-    switch (value.kind()) {
-      case Value::Kind::none: out_.raw("null"); return;
-      case Value::Kind::boolean: out_.raw(value.as_bool() ? "true" : "false"); return;
-      case Value::Kind::integer: return integer(value);
-      case Value::Kind::big_integer: return wrapped("int", value.digits());
-      case Value::Kind::real: return real(value.as_real());
-      case Value::Kind::complex:
-        out_.raw("{\"complex\": [");
-        real(value.as_complex().real());
-        out_.raw(", ");
-        real(value.as_complex().imag());
-        out_.raw("]}");
-        return;
-      case Value::Kind::string: out_.text(value.as_string()); return;
-      case Value::Kind::bytes: return bytes(value.as_bytes());
-      case Value::Kind::list: return items(value, name);
-      case Value::Kind::tuple: return in("tuple", [&] { items(value, name); });
-      case Value::Kind::set: return in("set", [&] { items(value, name); });
-      case Value::Kind::size:
-        return in("size",
-                  [&] { list(out_, value.as_size(), [&](std::int64_t n) { out_.number(n); }); });
-      case Value::Kind::dtype: return wrapped("dtype", info(value.as_dtype()).name);
-      case Value::Kind::device: return wrapped("device", value.as_device().str());
-      case Value::Kind::tensor: return wrapped("tensor", name);
-      case Value::Kind::dict: return dict(value, name);
-      case Value::Kind::object: return object(value, name);
-    }
-  }
-
- private:
-  void wrapped(std::string_view key, std::string_view text) {
-    in(key, [&] { out_.text(text); });
-  }
-  template <class F>
-  void in(std::string_view key, F&& inside) {
-    out_.raw("{");
-    out_.text(key);
-    out_.raw(": ");
-    inside();
-    out_.raw("}");
-  }
-  void integer(const Value& value) {
-    const std::int64_t number = value.as_int();
-    constexpr std::int64_t kExact = std::int64_t{1} << 53;
-    if (number >= -kExact && number <= kExact) return out_.number(number);
-    wrapped("int", value.digits());
-  }
-  void real(double value) {
-    if (std::isfinite(value)) return out_.raw(Value(value).repr());
-    wrapped("float", std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
-  }
-  void bytes(std::string_view bytes) {
-    std::string hex;
-    for (const char c : bytes) {
-      hex += "0123456789abcdef"[static_cast<unsigned char>(c) >> 4];
-      hex += "0123456789abcdef"[static_cast<unsigned char>(c) & 15];
-    }
-    wrapped("bytes", hex);
-  }
-  static std::string below(const std::string& name, std::string_view key) {
-    return name.empty() ? std::string(key) : name + "." + std::string(key);
-  }
-  void items(const Value& value, const std::string& name) {
-    std::size_t i = 0;
-    list(out_, value.items(),
-         [&](const Value& item) { write(item, below(name, std::to_string(i++))); });
-  }
-  static std::string key_text(const Value& key) {
-    return key.kind() == Value::Kind::string ? key.as_string() : key.repr();
-  }
-  void dict(const Value& value, const std::string& name) {
-    bool texts = true;
-    for (const auto& [key, item] : value.entries())
-      texts = texts && key.kind() == Value::Kind::string;
-    if (texts) {
-      out_.raw("{");
-      bool first = true;
-      for (const auto& [key, item] : value.entries()) {
-        if (!first) out_.raw(", ");
-        first = false;
-        out_.text(key.as_string());
-        out_.raw(": ");
-        write(item, below(name, key.as_string()));
-      }
-      return out_.raw("}");
-    }
-    in("dict", [&] {
-      list(out_, value.entries(), [&](const Value::Entry& entry) {
-        out_.raw("[");
-        write(entry.first, name);
-        out_.raw(", ");
-        write(entry.second, below(name, key_text(entry.first)));
-        out_.raw("]");
-      });
-    });
-  }
-  void object(const Value& value, const std::string& name) {
-    out_.raw("{\"global\": ");
-    out_.text(value.object_name());
-    out_.raw(", \"args\": ");
-    items(value.object_arguments(), name);
-    out_.raw(", \"state\": ");
-    write(value.object_state(), name);
-    out_.raw("}");
-  }
-
-  Writer& out_;
-};
-
-// How much text the values are, shared ones written out: a small file may share much in many places.
-void check_size(const Checkpoint& file) {
-  constexpr std::uint64_t kMost = std::uint64_t{64} << 20;
-  std::uint64_t bytes = 0;
-  const std::function<void(const Value&)> add = [&](const Value& value) {
-    bytes += 16;
-    switch (value.kind()) {
-      case Value::Kind::string: bytes += value.as_string().size(); break;
-      case Value::Kind::bytes: bytes += value.as_bytes().size() * 2; break;
-      case Value::Kind::list:
-      case Value::Kind::tuple:
-      case Value::Kind::set:
-        for (const Value& item : value.items()) {
-          if (bytes <= kMost) add(item);
-        }
-        break;
-      case Value::Kind::dict:
-        for (const auto& [key, item] : value.entries()) {
-          if (bytes > kMost) break;
-          add(key);
-          add(item);
-        }
-        break;
-      case Value::Kind::object:
-        add(value.object_arguments());
-        add(value.object_state());
-        break;
-      default: break;
-    }
-  };
-  add(file.tree());
-  if (bytes > kMost)
-    throw FormatError(file.file(), 0,
-                      "the values would be more than 64 MiB of text, as the file shares parts of "
-                      "them in many places");
+// All elements are read before anything is printed: what is refused leaves nothing behind it on
+// standard output.
+void read_elements(const Checkpoint& file, const Options& options, std::vector<Row>& rows) {
+  if (!options.hash && !options.stats) return;
+  std::uint64_t total = 0;
+  for (const Row& row : rows) total += row.bytes;
+  Progress progress(options.hash ? "hashing" : "reading");
+  const Watch watch = progress.watch();
+  std::atomic<std::uint64_t> done = 0;
+  std::mutex telling;
+  parallel_for(0, static_cast<std::int64_t>(rows.size()), 1,
+               [&](std::int64_t first, std::int64_t last) {
+                 for (std::int64_t i = first; i < last; ++i) {
+                   Row& row = rows[static_cast<std::size_t>(i)];
+                   Sha256 hash;
+                   const bool counts = options.stats && StatisticsOf::has_any(row.facts->dtype);
+                   StatisticsOf stats(row.facts->dtype);
+                   file.read(row.number, [&](std::span<const std::byte> piece) {
+                     if (options.hash) hash.add(piece);
+                     if (counts) stats.add(piece);
+                     done += piece.size();
+                     if (watch.stop.stop_requested()) throw CancelledError("interrupted");
+                     if (!telling.try_lock()) return;
+                     const std::lock_guard lock(telling, std::adopt_lock);
+                     watch.progress(done, total);
+                   });
+                   if (options.hash) row.hash = hash.hex();
+                   if (counts) row.stats = stats.get();
+                 }
+               });
 }
 
-void write_json(const Checkpoint& file, const Options& options) {
-  check_size(file);
-  // Hashed first: what is refused leaves nothing behind it on standard output.
-  std::vector<std::string> hashes(options.hash ? file.tensors().size() : 0);
-  for (std::size_t i = 0; i < hashes.size(); ++i) {
-    Sha256 hash;
-    file.read(i, [&](std::span<const std::byte> piece) { hash.add(piece); });
-    hashes[i] = hash.hex();
+void write_stats(JsonWriter& out, const Statistics& stats) {
+  const std::uint64_t finite = stats.count - stats.nan - stats.infinite;
+  out.raw("{");
+  const std::pair<const char*, double> numbers[] = {{"min", stats.minimum},
+                                                    {"max", stats.maximum},
+                                                    {"mean", stats.mean},
+                                                    {"std", stats.deviation}};
+  for (const auto& [name, value] : numbers) {
+    out.text(name);
+    out.raw(": ");
+    const bool known = finite > (std::string_view(name) == "std" ? 1 : 0);
+    if (known)
+      out.real(value);
+    else
+      out.raw("null");
+    out.raw(", ");
   }
-  Writer out;
+  out.raw("\"zeros\": " + std::to_string(stats.zero) + ", \"nan\": " + std::to_string(stats.nan) +
+          ", \"inf\": " + std::to_string(stats.infinite) + "}");
+}
+
+void write_json(const Checkpoint& file, const Options& options, const std::vector<Row>& rows) {
+  JsonWriter out;
+  const auto integer = [&](std::int64_t n) { out.number(n); };
   out.raw("{\"file\": ");
   out.text(file.file());
   out.raw(", \"format\": ");
   out.text(file.format());
-  out.raw(", \"verified\": ");
-  out.raw(options.hash && file.has_checksums() ? "true" : "false");
+  // A part of the file may have been hashed; then not all of it has been compared.
+  const bool verified = options.hash && !options.has_filter && file.has_checksums();
+  out.raw(verified ? ", \"verified\": true" : ", \"verified\": false");
   out.raw(", \"tensors\": [");
-  for (std::size_t i = 0; i < file.tensors().size(); ++i) {
-    const TensorFacts& t = file.tensors()[i];
-    out.raw(i == 0 ? "\n  {\"name\": " : ",\n  {\"name\": ");
+  for (const Row& row : rows) {
+    const TensorFacts& t = *row.facts;
+    out.raw(&row == rows.data() ? "\n  {\"name\": " : ",\n  {\"name\": ");
     out.text(t.name);
     out.raw(", \"dtype\": ");
     out.text(info(t.dtype).name);
     out.raw(", \"shape\": ");
-    list(out, t.shape, [&](std::int64_t n) { out.number(n); });
+    out.list(t.shape, integer);
     out.raw(", \"stride\": ");
-    list(out, t.stride, [&](std::int64_t n) { out.number(n); });
+    out.list(t.stride, integer);
     out.raw(", \"offset\": ");
     out.number(t.offset);
     out.raw(", \"device\": ");
     out.text(t.device);
     out.raw(t.requires_grad ? ", \"requires_grad\": true" : ", \"requires_grad\": false");
     out.raw(t.parameter ? ", \"parameter\": true" : ", \"parameter\": false");
-    out.raw(", \"bytes\": ");
-    out.number(t.shape.numel() * itemsize(t.dtype));
+    out.raw(", \"bytes\": " + std::to_string(row.bytes));
     if (options.hash) {
       out.raw(", \"sha256\": ");
-      out.text(hashes[i]);
+      out.text(row.hash);
+    }
+    if (row.stats) {
+      out.raw(", \"stats\": ");
+      write_stats(out, *row.stats);
     }
     out.raw("}");
   }
   out.raw("], \"values\": ");
-  Values(out).write(file.tree(), "");
+  write_value(out, file.tree(), "");
   out.raw("}\n");
 }
 
-void write_table(const Checkpoint& file, const Options& options) {
-  std::int64_t bytes = 0;
-  for (std::size_t i = 0; i < file.tensors().size(); ++i) {
-    const TensorFacts& t = file.tensors()[i];
-    bytes += t.shape.numel() * itemsize(t.dtype);
+bool wants_colour() {
+  const char* none = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  return ::isatty(STDOUT_FILENO) == 1 && (none == nullptr || *none == '\0') &&
+         terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
+void write_table(const Checkpoint& file, const Options& options, const std::vector<Row>& rows) {
+  const bool colour = wants_colour();
+  const char* const dim = colour ? "\x1b[2m" : "";
+  const char* const plain = colour ? "\x1b[0m" : "";
+  std::uint64_t bytes = 0;
+  for (const Row& row : rows) {
+    const TensorFacts& t = *row.facts;
+    bytes += row.bytes;
     std::string line =
         escaped(t.name) + "  " + std::string(info(t.dtype).name) + "  " + t.shape.repr();
     if (t.device != "cpu") line += "  " + escaped(t.device);
     if (t.parameter) line += "  parameter";
-    if (options.hash) {
-      Sha256 hash;
-      file.read(i, [&](std::span<const std::byte> piece) { hash.add(piece); });
-      line += "  " + hash.hex();
+    std::printf("%s", line.c_str());
+    if (row.stats) {
+      const Statistics& s = *row.stats;
+      std::printf("  %smin %g  max %g  mean %g  std %g  zeros %llu%s", dim, s.minimum, s.maximum,
+                  s.mean, s.deviation, static_cast<unsigned long long>(s.zero), plain);
+      if (s.nan + s.infinite != 0) {
+        std::printf("  %snan %llu  inf %llu%s", colour ? "\x1b[31m" : "",
+                    static_cast<unsigned long long>(s.nan),
+                    static_cast<unsigned long long>(s.infinite), plain);
+      }
     }
-    std::printf("%s\n", line.c_str());
+    if (options.hash) std::printf("  %s%s%s", dim, row.hash.c_str(), plain);
+    std::putchar('\n');
   }
-  std::printf("%s: %s, %zu tensors, %lld bytes\n", escaped(file.file()).c_str(),
-              std::string(file.format()).c_str(), file.tensors().size(),
-              static_cast<long long>(bytes));
+  std::string facts;
+  for (const auto& [name, value] : file.facts()) facts += ", " + name + " " + value;
+  const std::string listed =
+      options.has_filter ? std::to_string(rows.size()) + " of " : std::string();
+  std::printf("%s: %s, %s%zu tensors, %s%s\n", escaped(file.file()).c_str(),
+              std::string(file.format()).c_str(), listed.c_str(), file.tensors().size(),
+              human_bytes(bytes).c_str(), escaped(facts).c_str());
 }
 
 }  // namespace
 
 int inspect(const std::vector<std::string>& arguments) {
   Options options;
-  bool names_only = false;
-  for (const std::string& argument : arguments) {
-    if (!names_only && argument == "--") {
-      names_only = true;
-    } else if (!names_only && argument == "--help") {
-      std::fputs(kHelp, stdout);
-      return kYes;
-    } else if (!names_only && argument == "--json") {
-      options.json = true;
-    } else if (!names_only && argument == "--hash") {
-      options.hash = true;
-    } else if (!names_only && argument == "--inert") {
-      options.inert = true;
-    } else if (!names_only && argument.starts_with("-")) {
-      std::fprintf(stderr, "tenon: inspect has no option %s; tenon inspect --help lists them\n",
-                   escaped(argument).c_str());
-      return kUsage;
-    } else if (options.file.empty()) {
-      options.file = argument;
-    } else {
-      std::fputs("tenon: inspect takes one file\n", stderr);
+  switch (parse("inspect", kHelp, arguments,
+                {{"--json", &options.json},
+                 {"--hash", &options.hash},
+                 {"--stats", &options.stats},
+                 {"--inert", &options.open.inert},
+                 {"--follow-links", &options.open.follow_links},
+                 {"--filter", nullptr, &options.filter, &options.has_filter}},
+                options.file)) {
+    case Parsed::wrong: return kUsage;
+    case Parsed::help: return written();
+    case Parsed::yes: break;
+  }
+  if (options.has_filter) {
+    try {
+      matching(options.filter);
+    } catch (const Error& error) {
+      std::fprintf(stderr, "tenon: --filter: %s\n", escaped(error.what()).c_str());
       return kUsage;
     }
-  }
-  if (options.file.empty()) {
-    std::fputs(kHelp, stderr);
-    return kUsage;
   }
   return guarded(options.file, [&] {
-    const Checkpoint file = Checkpoint::open(options.file, {.inert = options.inert});
-    if (options.json)
-      write_json(file, options);
-    else
-      write_table(file, options);
-    return written();
-  });
-}
-
-int verify(const std::vector<std::string>& arguments) {
-  if (arguments.size() != 1 || arguments[0] == "--help") {
-    std::fputs(
-        "usage: tenon verify FILE\n\nReads every byte and compares it with its checksum. Exit: 0 "
-        "all match, or the format\nhas no checksums; 1 some do not; 3 the file is refused.\n",
-        stdout);
-    return arguments.size() == 1 ? kYes : kUsage;
-  }
-  const std::string& name = arguments[0];
-  return guarded(name, [&] {
-    try {
-      const Checkpoint file = Checkpoint::open(name);
-      file.verify();
-      std::puts(file.has_checksums() ? "verified" : "unverified: no checksums");
-      return written();
-    } catch (const ChecksumError& error) {
-      std::fprintf(stderr, "tenon: %s\n", escaped(error.what()).c_str());
-      return kNo;
+    const Checkpoint file = Checkpoint::open(options.file, options.open);
+    // A small file may share much in many places.
+    constexpr std::uint64_t kMost = std::uint64_t{64} << 20;
+    if (options.json && text_size(file.tree(), kMost) > kMost) {
+      throw FormatError(file.file(), 0,
+                        "the values would be more than 64 MiB of text, as the file shares parts of "
+                        "them in many places");
     }
+    std::vector<Row> rows = rows_of(file, options);
+    read_elements(file, options, rows);
+    if (options.json)
+      write_json(file, options, rows);
+    else
+      write_table(file, options, rows);
+    return written();
   });
 }
 

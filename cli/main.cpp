@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "text.h"
 
 namespace {
 
@@ -29,6 +30,7 @@ Exit: 0 yes, 1 a negative answer, 2 wrong usage, 3 the input was refused, 4 the 
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has seen enough is no error
+  tenon::cli::stop_on_interrupt();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments.empty()) {
     std::fputs(kHelp, stderr);

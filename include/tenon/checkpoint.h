@@ -1,14 +1,17 @@
 // Reading checkpoints: files of torch.save (zip archives and the older stream) and safetensors.
 //
-//   Value state = load("model.pth", {.mmap = true});
+//   StateDict state = load("model.pth", {.mmap = true});
+//   Value optimizer = load("training.pth", {.path = "optimizer"});
 //   Checkpoint file = Checkpoint::open("model.pth");       // headers only
 //   for (const TensorFacts& t : file.tensors()) std::cout << t.name << " " << t.shape << "\n";
 //
 // The kind of a file is told by its bytes. Nothing in it is ever executed: names outside a fixed
 // list are refused. Whatever is wrong is a FormatError with the place in the file, before memory is
-// spent on it; what a file announces is bounded by the bytes that are there.
+// spent on it; what a file announces is bounded by the bytes that are there. A load that throws
+// gives nothing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,13 +19,17 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tenon/api.h"
-#include "tenon/device.h"
 #include "tenon/dtype.h"
+#include "tenon/key_map.h"
+#include "tenon/map_location.h"
 #include "tenon/shape.h"
+#include "tenon/state_dict.h"
 #include "tenon/value.h"
+#include "tenon/watch.h"
 
 namespace tenon {
 
@@ -30,19 +37,33 @@ struct OpenOptions {
   // Objects that are neither tensors nor plain values are kept as their names, arguments and
   // states: the tensors of a whole pickled module or a TorchScript archive can then be read.
   bool inert = false;
+  // The files an index names may be symbolic links that lead out of its folder.
+  bool follow_links = false;
 };
 
 struct LoadOptions {
   // Storages are slices of the mapped file, read when touched. Writing to a tensor changes this
-  // process's copy, never the file. If the file is cut short while it is mapped, touching what is
-  // gone is a SIGBUS.
+  // process's copy, never the file. What cannot be used where it lies (StorageFacts::mappable) is
+  // read. If the file is cut short while it is mapped, touching what is gone is a SIGBUS.
   bool mmap = false;
-  bool inert = false;
-  // Compare the bytes with their checksums, where the format has them. A mapped load reads none.
-  bool verify = true;
-  // Where tensors go, whatever device they were on. Nothing: the CPU, if they were there; an error
-  // if not. "meta" reads no data.
-  std::optional<Device> map_location = {};
+  // With mmap: writing to a tensor writes to the file (MAP_SHARED).
+  bool shared = false;
+  bool inert = false;         // see OpenOptions; a Checkpoint has its own
+  bool follow_links = false;  // the same
+  // Whether to compare the bytes with their checksums, where the format has them. Unless said, what
+  // is read is compared, and what is mapped is not.
+  std::optional<bool> verify = {};
+  // Where tensors go. On "meta" no data is read. Unless said, they stay on the CPU; a tensor that
+  // was on another device is a DeviceError.
+  MapLocation map_location = {};
+  // Only what is there: "model" of a training checkpoint, "layers.0" of nested dicts.
+  std::string path = {};
+  // Only the tensors whose names, counted from the path, it holds for. Others are left out of
+  // dicts, and are None in lists. Of what is left out no byte is read.
+  std::function<bool(std::string_view name)> filter = {};
+  // Other names for the entries of a state dict, and for its modules in the metadata.
+  KeyMap rename = {};
+  Watch watch = {};
 };
 
 struct TensorFacts {
@@ -54,38 +75,55 @@ struct TensorFacts {
   std::string device;       // as the file says
   bool requires_grad = false;
   bool parameter = false;
-  std::uint32_t storage = 0;  // tensors with the same number share memory
+  std::uint32_t storage = kNoStorage;  // tensors with the same number share memory
+
+  static constexpr std::uint32_t kNoStorage = 0xffffffff;  // of meta tensors
 };
 
 struct StorageFacts {
-  std::string device;
+  std::string file;    // the one it is in
+  std::string key;     // its name there
+  std::string device;  // as the file says
   std::uint64_t nbytes = 0;
   std::uint64_t offset = 0;  // in the file
-  bool mappable = true;      // not deflated, in our byte order, and where its elements may lie
+  std::uint64_t stored = 0;  // bytes there: less than nbytes if they are deflated
+  // Not deflated, in our byte order, and where its elements may lie. Others are copied.
+  bool mappable = true;
 };
 
 class TENON_API Checkpoint {
  public:
+  // A file of any kind, an index of several (*.index.json), or a folder with one of the usual
+  // names in it.
   static Checkpoint open(const std::string& path, const OpenOptions& options = {});
-  // Bytes that outlive the checkpoint and what is loaded from it.
+  // The part of an open file from an offset to its end. The descriptor may be closed afterwards.
+  static Checkpoint open(int descriptor, std::uint64_t offset, const OpenOptions& options = {});
+  // Bytes that outlive the checkpoint.
   static Checkpoint open(std::span<const std::byte> bytes, const OpenOptions& options = {});
   Checkpoint(Checkpoint&&) noexcept;
   Checkpoint& operator=(Checkpoint&&) noexcept;
   ~Checkpoint();
 
   const std::string& file() const noexcept;
-  std::string_view format() const noexcept;  // "pth", "legacy", "torchscript", "safetensors"
+  // "pth", "legacy", "torchscript", "safetensors" or "index"
+  std::string_view format() const noexcept;
   bool has_checksums() const noexcept;
+  // What the file says about itself: {"version", "3"}, {"byteorder", "little"}, ...
+  std::vector<std::pair<std::string, std::string>> facts() const;
   // What is in it, with tensors on meta in the place of those in the file.
   const Value& tree() const noexcept;
-  // Every tensor by its name. FormatError if two have the same.
+  // Every tensor by its name. Opening is a FormatError if two have the same.
   const std::vector<TensorFacts>& tensors() const noexcept;
   const std::vector<StorageFacts>& storages() const noexcept;
+  // The place of a name in tensors(); nothing if there is none.
+  std::optional<std::size_t> find(std::string_view name) const;
 
+  // From here on any number of threads at once, as for everything that is const.
   Value load(const LoadOptions& options = {}) const;
-  // Reads all bytes and compares them. FormatError where they do not match.
-  void verify() const;
-  // The elements of a tensor, packed, conjugation and negation done, piece by piece.
+  // Reads all bytes and compares them. ChecksumError where they do not match.
+  void verify(const Watch& watch = {}) const;
+  // The elements of a tensor, packed, conjugation and negation done, piece by piece. Compared with
+  // their checksum: an error may come behind the last piece.
   void read(std::size_t tensor, const std::function<void(std::span<const std::byte>)>& piece) const;
 
  private:
@@ -94,6 +132,7 @@ class TENON_API Checkpoint {
   std::unique_ptr<Impl> impl_;
 };
 
+// Opens and loads.
 TENON_API Value load(const std::string& path, const LoadOptions& options = {});
 
 }  // namespace tenon

@@ -37,6 +37,30 @@ struct TENON_API QUInt4x2 {
 struct TENON_API QUInt2x4 {
   std::uint8_t bits = 0;
 };
+// Elements whose meaning is their user's: opaque too. PyTorch computes with none of them.
+struct TENON_API Bits8 {
+  std::uint8_t bits = 0;
+};
+struct TENON_API Bits16 {
+  std::uint16_t bits = 0;
+};
+struct TENON_API Bits1x8 {
+  std::uint8_t bits = 0;
+};
+struct TENON_API Bits2x4 {
+  std::uint8_t bits = 0;
+};
+struct TENON_API Bits4x2 {
+  std::uint8_t bits = 0;
+};
+// Two numbers of four bits.
+struct TENON_API Float4_e2m1fn_x2 {
+  std::uint8_t bits = 0;
+};
+// Two bfloat16: real and imaginary.
+struct TENON_API ComplexBFloat16 {
+  std::uint16_t real = 0, imag = 0;
+};
 
 enum class DTypeKind : std::uint8_t {
   boolean,
@@ -44,7 +68,8 @@ enum class DTypeKind : std::uint8_t {
   unsigned_integer,
   floating,
   complex,
-  quantized
+  quantized,
+  bits  // opaque
 };
 
 // enumerator, C++ type, PyTorch's name, its storage class (without "Storage"), safetensors' code
@@ -78,7 +103,15 @@ enum class DTypeKind : std::uint8_t {
   X(quint8, ::tenon::QUInt8, "quint8", "QUInt8", "", quantized)                                   \
   X(qint32, ::tenon::QInt32, "qint32", "QInt32", "", quantized)                                   \
   X(quint4x2, ::tenon::QUInt4x2, "quint4x2", "QUInt4x2", "", quantized)                           \
-  X(quint2x4, ::tenon::QUInt2x4, "quint2x4", "QUInt2x4", "", quantized)
+  X(quint2x4, ::tenon::QUInt2x4, "quint2x4", "QUInt2x4", "", quantized)                           \
+  X(bits8, ::tenon::Bits8, "bits8", "Bits8", "", bits)                                            \
+  X(bits16, ::tenon::Bits16, "bits16", "Bits16", "", bits)                                        \
+  X(bits1x8, ::tenon::Bits1x8, "bits1x8", "Bits1x8", "", bits)                                    \
+  X(bits2x4, ::tenon::Bits2x4, "bits2x4", "Bits2x4", "", bits)                                    \
+  X(bits4x2, ::tenon::Bits4x2, "bits4x2", "Bits4x2", "", bits)                                    \
+  X(float4_e2m1fn_x2, ::tenon::Float4_e2m1fn_x2, "float4_e2m1fn_x2", "Float4_e2m1fn_x2", "F4",    \
+    bits)                                                                                         \
+  X(bcomplex32, ::tenon::ComplexBFloat16, "bcomplex32", "BComplexHalf", "", bits)
 
 enum class DType : std::uint8_t {
 #define TENON_ROW(name, ...) name,
@@ -118,6 +151,10 @@ constexpr bool is_floating_point(DType dtype) noexcept {
 constexpr bool is_complex(DType dtype) noexcept { return info(dtype).kind == DTypeKind::complex; }
 constexpr bool is_quantized(DType dtype) noexcept {
   return info(dtype).kind == DTypeKind::quantized;
+}
+// Its elements are copied, compared and reinterpreted, and never converted.
+constexpr bool is_opaque(DType dtype) noexcept {
+  return info(dtype).kind == DTypeKind::quantized || info(dtype).kind == DTypeKind::bits;
 }
 // Whole numbers. A bool is not one, as in PyTorch's isIntegralType(..., includeBool=false).
 constexpr bool is_integral(DType dtype) noexcept {

@@ -129,6 +129,13 @@ class TENON_API ChecksumError : public FormatError {
   ~ChecksumError() override;
 };
 
+// The work was ended because its caller asked for that.
+class TENON_API CancelledError : public Error {
+ public:
+  using Error::Error;
+  ~CancelledError() override;
+};
+
 // A broken promise inside Tenon. Never reachable from what a caller passes or a file holds: please
 // report it.
 class TENON_API InternalError : public Error {

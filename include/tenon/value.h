@@ -117,6 +117,9 @@ class TENON_API Value {
   std::span<const Entry> entries() const;
   // The value under a key of a dict, or null. TypeError if this is no dict.
   const Value* find(const Value& key) const;
+  // What keys and positions, joined by dots, lead to, or null: "model.layers.0.weight". Where keys
+  // have dots themselves, the longest that leads there is taken. The empty path leads here.
+  const Value* find_path(std::string_view path) const;
   Value attributes() const;  // of a dict; None if it has none
   const std::string& as_bytes() const;
   // The bytes of an integer beyond 64 bits, and its digits.

@@ -27,7 +27,7 @@ inline constexpr bool is_std_complex<std::complex<T>> = true;
 template <class T>
 inline constexpr bool is_complex_type = is_std_complex<T> || std::same_as<T, ComplexHalf>;
 template <class T>
-inline constexpr bool is_quantized_type = info(dtype_of<T>).kind == DTypeKind::quantized;
+inline constexpr bool is_opaque_type = is_opaque(dtype_of<T>);
 
 // NaN of the float8 types that have a single code for it becomes the integer 0; all others follow
 // the note above.

@@ -60,6 +60,7 @@ DType promote_floats(DType a, DType b) {
 DType promote_types(DType a, DType b) {
   if (a == b) return a;
   if (is_quantized(a) || is_quantized(b)) cannot_promote("quantised types", a, b);
+  if (is_opaque(a) || is_opaque(b)) cannot_promote("bits types", a, b);
   if (is_float8(a) || is_float8(b)) cannot_promote("Float8 types", a, b);
   if ((is_bare_unsigned(a) && !is_floating_point(b)) ||
       (is_bare_unsigned(b) && !is_floating_point(a))) {

@@ -23,6 +23,7 @@ IoError::~IoError() = default;
 InternalError::~InternalError() = default;
 FormatError::~FormatError() = default;
 ChecksumError::~ChecksumError() = default;
+CancelledError::~CancelledError() = default;
 
 OutOfMemoryError::OutOfMemoryError(const std::string& what, std::size_t bytes)
     : Error(what), bytes_(bytes) {}

@@ -57,9 +57,9 @@ bool fits(double value) {
 
 template <class T>
 T Scalar::to() const {
-  if constexpr (is_quantized_type<T>) {
+  if constexpr (is_opaque_type<T>) {
     throw DTypeError(concat("a number cannot become a ", info(dtype_of<T>).name,
-                            ": it has no scale and zero point here"));
+                            ": its elements are opaque here (of a quantised one, without a scale)"));
   } else {
     switch (kind_) {
       case Kind::boolean:

@@ -128,9 +128,14 @@ ElementTexts element_texts(std::span<const std::byte> values, DType dtype,
                        [](std::uint64_t v) { return concat(v); });
     case DTypeKind::complex:
       return complex_texts(converted<std::complex<double>>(values, dtype), dtype, options);
+    case DTypeKind::bits:
     case DTypeKind::quantized: {
       // Without a scale these are the stored integers.
-      const DType stored = dtype == qint8 ? int8 : dtype == qint32 ? int32 : uint8;
+      const DType stored = dtype == qint8        ? int8
+                           : dtype == qint32     ? int32
+                           : dtype == bits16     ? uint16
+                           : dtype == bcomplex32 ? uint32
+                                                 : uint8;
       return element_texts(values, stored, options);
     }
     case DTypeKind::floating: break;

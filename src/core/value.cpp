@@ -1,15 +1,12 @@
 #include "tenon/value.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <functional>
-#include <ostream>
-#include <random>
-#include <unordered_map>
 
+#include "base/hash_index.h"
 #include "base/text.h"
-#include "core/python_text.h"
+#include "core/secret_hash.h"
+#include "core/value_depth.h"
 #include "tenon/error.h"
 
 namespace tenon {
@@ -35,53 +32,16 @@ struct SequenceNode final : RefCounted {
 struct DictNode final : RefCounted {
   std::vector<Value::Entry> entries;
   Value attributes;
+  HashIndex places;  // of entries, where they are many
 };
+
+// Up to so many entries are compared one by one.
+constexpr std::size_t kFew = 8;
+
 struct ObjectNode final : RefCounted {
   std::string name;
   Value arguments, state;
 };
-
-// The digits of a number of any size: the lowest nine at a time.
-std::string decimal(std::string_view bytes) {
-  std::vector<std::uint32_t> words((bytes.size() + 3) / 4 + 1);
-  const bool negative = !bytes.empty() && (static_cast<unsigned char>(bytes.back()) & 0x80) != 0;
-  for (std::size_t i = 0; i < words.size() * 4; ++i) {
-    const auto byte = i < bytes.size() ? static_cast<unsigned char>(bytes[i])
-                                       : static_cast<unsigned char>(negative ? 0xff : 0);
-    words[i / 4] |= std::uint32_t{byte} << (i % 4 * 8);
-  }
-  if (negative) {
-    std::uint64_t carry = 1;
-    for (std::uint32_t& word : words) {
-      carry += static_cast<std::uint32_t>(~word);
-      word = static_cast<std::uint32_t>(carry);
-      carry >>= 32;
-    }
-  }
-  std::string out;
-  while (!words.empty()) {
-    std::uint64_t rest = 0;
-    for (std::size_t i = words.size(); i-- > 0;) {
-      rest = rest << 32 | words[i];
-      words[i] = static_cast<std::uint32_t>(rest / 1'000'000'000);
-      rest %= 1'000'000'000;
-    }
-    while (!words.empty() && words.back() == 0) words.pop_back();
-    for (int digit = 0; digit < 9 && (rest != 0 || !words.empty()); ++digit, rest /= 10)
-      out.push_back(static_cast<char>('0' + rest % 10));
-  }
-  if (out.empty()) out = "0";
-  if (negative) out.push_back('-');
-  std::reverse(out.begin(), out.end());
-  return out;
-}
-
-// Python gives up at this depth too. Destruction has no such limit.
-constexpr int kMaxDepth = 1000;
-
-[[noreturn]] void too_deep() {
-  throw ValueError(concat("the value is nested in more than ", kMaxDepth, " levels"));
-}
 
 bool equal(const Value& a, const Value& b, int depth) {
   if (a.kind() != b.kind()) return false;
@@ -122,127 +82,23 @@ bool equal(const Value& a, const Value& b, int depth) {
   __builtin_unreachable();
 }
 
-void write(std::string& out, const Value& value, int depth);
-
-void write_items(std::string& out, std::span<const Value> items, int depth) {
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (i != 0) out += ", ";
-    write(out, items[i], depth);
-  }
-}
-
-// As Python shows bytes: b'a\\x00'
-void write_bytes(std::string& out, std::string_view bytes) {
-  constexpr char kHex[] = "0123456789abcdef";
-  out += "b'";
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\\' || c == '\'') {
-      out += '\\';
-      out += c;
-    } else if (byte >= 0x20 && byte < 0x7f) {
-      out += c;
-    } else {
-      out += "\\x";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
-    }
-  }
-  out += '\'';
-}
-
-void write(std::string& out, const Value& value, int depth) {
-  if (depth > kMaxDepth) too_deep();
-  switch (value.kind()) {
-    case Value::Kind::none: out += "None"; return;
-    case Value::Kind::boolean: append(out, value.as_bool()); return;
-    case Value::Kind::integer: append(out, value.as_int()); return;
-    case Value::Kind::real: append(out, value.as_real()); return;
-    case Value::Kind::complex: out += Scalar(value.as_complex()).repr(); return;
-    case Value::Kind::string: out += python_quoted(value.as_string()); return;
-    case Value::Kind::bytes: write_bytes(out, value.as_bytes()); return;
-    case Value::Kind::big_integer: out += value.digits(); return;
-    case Value::Kind::object:
-      out += value.object_name();
-      write(out, value.object_arguments(), depth + 1);
-      return;
-    case Value::Kind::set:
-      out += value.items().empty() ? "set(" : "{";
-      write_items(out, value.items(), depth + 1);
-      out += value.items().empty() ? ")" : "}";
-      return;
-    case Value::Kind::tensor: out += value.as_tensor().repr(); return;
-    case Value::Kind::dtype: out += repr(value.as_dtype()); return;
-    case Value::Kind::device: out += value.as_device().repr(); return;
-    case Value::Kind::size: out += value.as_size().repr(); return;
-    case Value::Kind::list:
-      out += '[';
-      write_items(out, value.items(), depth + 1);
-      out += ']';
-      return;
-    case Value::Kind::tuple:
-      out += '(';
-      write_items(out, value.items(), depth + 1);
-      out += value.items().size() == 1 ? ",)" : ")";
-      return;
-    case Value::Kind::dict: {
-      out += '{';
-      const char* separator = "";
-      for (const auto& [key, item] : value.entries()) {
-        out += separator;
-        write(out, key, depth + 1);
-        out += ": ";
-        write(out, item, depth + 1);
-        separator = ", ";
-      }
-      out += '}';
-      return;
-    }
-  }
-}
-
-// Of text that a file chooses: with numbers of this process's own, so that nobody can choose text
-// whose hashes meet.
-std::size_t hash_text(std::string_view text) {
-  static const std::array<std::uint64_t, 2> own = [] {
-    std::random_device device;
-    const auto word = [&] { return (std::uint64_t{device()} << 32 | device()) | 1; };
-    return std::array<std::uint64_t, 2>{word(), word()};
-  }();
-  const auto fold = [](std::uint64_t a, std::uint64_t b) {
-    __extension__ using Wide = unsigned __int128;
-    const Wide product = static_cast<Wide>(a) * b;
-    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
-  };
-  std::uint64_t hash = own[0] ^ text.size();
-  while (!text.empty()) {
-    std::uint64_t word = 0;
-    const std::size_t n = std::min(text.size(), sizeof word);
-    std::memcpy(&word, text.data(), n);
-    hash = fold(hash ^ word, own[1]) + own[0];
-    text.remove_prefix(n);
-  }
-  return fold(hash, own[1]);
-}
-
 // Equal values have equal hashes.
 std::size_t hash(const Value& value, int depth) {
   if (depth > kMaxDepth) too_deep();
-  const auto mix = [](std::size_t a, std::size_t b) { return (a ^ b) * 0x9e3779b97f4a7c15u; };
   const auto kind = static_cast<std::size_t>(value.kind());
   switch (value.kind()) {
-    case Value::Kind::string: return mix(kind, hash_text(value.as_string()));
-    case Value::Kind::bytes: return mix(kind, hash_text(value.as_bytes()));
-    case Value::Kind::big_integer: return mix(kind, hash_text(value.big_bytes()));
-    case Value::Kind::boolean: return mix(kind, value.as_bool() ? 1 : 0);
-    case Value::Kind::integer: return mix(kind, std::hash<std::int64_t>()(value.as_int()));
-    case Value::Kind::real: return mix(kind, std::hash<double>()(value.as_real()));
-    case Value::Kind::tensor: return mix(kind, value.as_tensor().id());
+    case Value::Kind::string: return hash_text(value.as_string());
+    case Value::Kind::bytes: return hash_text(value.as_bytes()) ^ kind;
+    case Value::Kind::big_integer: return hash_text(value.big_bytes()) ^ kind;
+    case Value::Kind::boolean: return hash_number(value.as_bool() ? 1 : 0, kind);
+    case Value::Kind::integer: return hash_number(static_cast<std::uint64_t>(value.as_int()), kind);
+    case Value::Kind::real: return hash_number(std::hash<double>()(value.as_real()), kind);
+    case Value::Kind::tensor: return hash_number(value.as_tensor().id(), kind);
     case Value::Kind::list:
     case Value::Kind::set:
     case Value::Kind::tuple: {
       std::size_t all = kind;
-      for (const Value& item : value.items()) all = mix(all, hash(item, depth + 1));
+      for (const Value& item : value.items()) all = hash_number(hash(item, depth + 1), all);
       return all;
     }
     default: return kind;
@@ -354,18 +210,30 @@ Value Value::dict(std::vector<Entry> entries) { return dict(std::move(entries), 
 Value Value::dict(std::vector<Entry> entries, Value attributes) {
   auto node = make_ref<DictNode>();
   node->attributes = std::move(attributes);
-  std::unordered_multimap<std::size_t, std::size_t> places;
-  for (Entry& entry : entries) {
-    const std::size_t key_hash = hash(entry.first, 0);
-    auto [place, end] = places.equal_range(key_hash);
-    while (place != end && !(node->entries[place->second].first == entry.first)) ++place;
-    if (place != end) {
-      node->entries[place->second].second = std::move(entry.second);
+  const bool many = entries.size() > kFew;
+  if (many) node->places.reserve(entries.size());
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const auto same = [&](std::size_t at) { return entries[at].first == entries[i].first; };
+    std::size_t place = 0;
+    std::size_t key_hash = 0;
+    if (many) {
+      key_hash = hash(entries[i].first, 0);
+      const std::uint32_t found = node->places.find(key_hash, same);
+      place = found == HashIndex::kNone ? kept : found;
     } else {
-      places.emplace(key_hash, node->entries.size());
-      node->entries.push_back(std::move(entry));
+      while (place < kept && !same(place)) ++place;
     }
+    if (place < kept) {
+      entries[place].second = std::move(entries[i].second);
+      continue;
+    }
+    if (many) node->places.insert(key_hash, static_cast<std::uint32_t>(kept));
+    if (kept != i) entries[kept] = std::move(entries[i]);
+    ++kept;
   }
+  entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(kept), entries.end());
+  node->entries = std::move(entries);
   Value value;
   value.content_.node = node.detach();
   value.kind_ = Kind::dict;
@@ -436,8 +304,15 @@ std::span<const Value::Entry> Value::entries() const {
 }
 
 const Value* Value::find(const Value& key) const {
-  for (const Entry& entry : entries()) {
-    if (entry.first == key) return &entry.second;
+  if (kind_ != Kind::dict) wrong_kind("dict");
+  const auto& node = static_cast<const DictNode&>(*content_.node);
+  const auto same = [&](std::size_t at) { return node.entries[at].first == key; };
+  if (node.entries.size() > kFew) {
+    const std::uint32_t found = node.places.find(hash(key, 0), same);
+    return found == HashIndex::kNone ? nullptr : &node.entries[found].second;
+  }
+  for (std::size_t i = 0; i < node.entries.size(); ++i) {
+    if (same(i)) return &node.entries[i].second;
   }
   return nullptr;
 }
@@ -457,10 +332,6 @@ const std::string& Value::big_bytes() const {
   return static_cast<const StringNode*>(content_.node)->text;
 }
 
-std::string Value::digits() const {
-  return kind_ == Kind::big_integer ? decimal(big_bytes()) : concat(as_int());
-}
-
 namespace {
 
 const ObjectNode& object_node(const Value& value, const RefCounted* node) {
@@ -476,36 +347,5 @@ const Value& Value::object_arguments() const { return object_node(*this, content
 const Value& Value::object_state() const { return object_node(*this, content_.node).state; }
 
 bool operator==(const Value& a, const Value& b) { return equal(a, b, 0); }
-
-std::string Value::type_name() const {
-  switch (kind_) {
-    case Kind::none: return "NoneType";
-    case Kind::boolean: return "bool";
-    case Kind::integer:
-    case Kind::big_integer: return "int";
-    case Kind::real: return "float";
-    case Kind::complex: return "complex";
-    case Kind::string: return "str";
-    case Kind::bytes: return "bytes";
-    case Kind::set: return "set";
-    case Kind::object: return object_name();
-    case Kind::list: return "list";
-    case Kind::tuple: return "tuple";
-    case Kind::dict: return "dict";
-    case Kind::tensor: return "Tensor";
-    case Kind::dtype: return "torch.dtype";
-    case Kind::device: return "torch.device";
-    case Kind::size: return "torch.Size";
-  }
-  __builtin_unreachable();
-}
-
-std::string Value::repr() const {
-  std::string out;
-  write(out, *this, 0);
-  return out;
-}
-
-std::ostream& operator<<(std::ostream& out, const Value& value) { return out << value.repr(); }
 
 }  // namespace tenon

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/records.h"
@@ -22,6 +23,8 @@ class Builder {
   virtual void element_type(std::uint32_t number, DType dtype) = 0;
   virtual Tensor tensor(const TensorRecord& record) = 0;
   virtual Tensor parameter(const Tensor& data, bool requires_grad) = 0;
+  // A sparse tensor that was made of such tensors.
+  virtual void sparse(const Value& /*sparse*/) {}
 };
 
 class Document {
@@ -36,6 +39,10 @@ class Document {
   const Source& source() const noexcept { return *source_; }
   // Whether bytes can be compared with a checksum.
   virtual bool has_checksums() const noexcept = 0;
+  // What the file says about itself: its version, its byte order.
+  virtual std::vector<std::pair<std::string, std::string>> facts() const { return {}; }
+  // All bytes of the file that belong to something, used or not, as storages of bytes.
+  virtual std::vector<StorageRecord> stretches() const = 0;
   // How many different objects it describes: what its tree has when nothing is written out twice.
   virtual std::size_t objects() const noexcept = 0;
 

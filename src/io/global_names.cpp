@@ -16,6 +16,8 @@ constexpr Name kNames[] = {
     {"builtins", "set", Role::set},
     {"__builtin__", "frozenset", Role::frozen_set},
     {"builtins", "frozenset", Role::frozen_set},
+    {"__builtin__", "bytes", Role::bytes},
+    {"builtins", "bytes", Role::bytes},
     {"__builtin__", "bytearray", Role::byte_array},
     {"builtins", "bytearray", Role::byte_array},
     {"__builtin__", "complex", Role::complex},
@@ -34,6 +36,7 @@ constexpr Name kNames[] = {
     {"torch._utils", "_rebuild_meta_tensor_no_storage", Role::rebuild_meta},
     {"torch._utils", "_rebuild_sparse_tensor", Role::rebuild_sparse},
     {"torch._utils", "_rebuild_qtensor", Role::rebuild_quantized},
+    {"torch._utils", "_rebuild_nested_tensor", Role::rebuild_nested},
     {"torch._tensor", "_rebuild_from_type_v2", Role::rebuild_from_type},
     {"torch", "per_tensor_affine", Role::scheme},
     {"torch", "per_tensor_symmetric", Role::scheme},
@@ -68,7 +71,8 @@ std::optional<DType> storage_called(std::string_view module, std::string_view na
     const DType dtype = static_cast<DType>(i);
     // Newer dtypes have no class of their own.
     const bool classic = !(is_floating_point(dtype) && itemsize(dtype) == 1) && dtype != uint16 &&
-                         dtype != uint32 && dtype != uint64 && dtype != complex32;
+                         dtype != uint32 && dtype != uint64 && dtype != complex32 &&
+                         info(dtype).kind != DTypeKind::bits;
     if (classic && kDTypeTable[i].scalar_name == name) return dtype;
   }
   return std::nullopt;

@@ -17,6 +17,7 @@ enum class Role : std::uint8_t {
   counter,
   set,
   frozen_set,
+  bytes,
   byte_array,
   complex,
   encode,  // _codecs.encode: how protocol 2 writes bytes
@@ -36,6 +37,7 @@ enum class Role : std::uint8_t {
   rebuild_meta,
   rebuild_sparse,
   rebuild_quantized,
+  rebuild_nested,
   rebuild_from_type,
 };
 

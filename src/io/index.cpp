@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 
@@ -16,7 +17,7 @@ namespace tenon {
 namespace {
 
 namespace fs = std::filesystem;
-namespace json = simdjson::ondemand;
+namespace json = simdjson::dom;
 
 constexpr std::uint64_t kLargestIndex = 100'000'000;
 constexpr std::size_t kMostShards = 100'000;
@@ -63,6 +64,7 @@ class Shifted final : public Builder {
   Tensor parameter(const Tensor& data, bool requires_grad) override {
     return builder_.parameter(data, requires_grad);
   }
+  void sparse(const Value& sparse) override { builder_.sparse(sparse); }
   std::uint32_t next() const noexcept { return next_; }
 
  private:
@@ -102,6 +104,13 @@ class IndexDocument final : public Document {
     for (const auto& [name, shard] : shards_) all += shard->objects();
     return all;
   }
+  std::vector<StorageRecord> stretches() const override {
+    std::vector<StorageRecord> all;
+    for (const auto& [name, shard] : shards_) {
+      for (StorageRecord& record : shard->stretches()) all.push_back(std::move(record));
+    }
+    return all;
+  }
   Value build(Builder& builder) const override {
     std::map<std::string, Value> found;
     std::uint32_t first = 0;
@@ -125,33 +134,30 @@ class IndexDocument final : public Document {
   }
   static std::string shown(std::string_view name) { return Value(name.substr(0, 200)).repr(); }
 
+  void check_notes(const json::element& notes) const {
+    if (notes.is_null()) return;
+    for (const auto note : json::object(notes.get_object())) {
+      if (note.key == "total_size" && !(double(note.value.get_double()) >= 0))
+        refuse("total_size is negative");
+    }
+  }
+
   void read_index() {
     if (source_->size() > kLargestIndex) refuse("an index of more than 100 million bytes");
     simdjson::padded_string text(static_cast<std::size_t>(source_->size()));
     source_->read_at(0, std::as_writable_bytes(std::span(text.data(), text.size())));
     bool has_map = false;
     try {
+      // All of it is looked at, also what is of no use here: a file that is broken is refused.
       json::parser parser;
-      json::document document = parser.iterate(text);
-      for (auto field : document.get_object()) {
-        const std::string key(std::string_view(field.unescaped_key()));
-        if (key == "weight_map") {
+      for (const auto field : json::object(parser.parse(text).get_object())) {
+        if (field.key == "weight_map") {
           if (has_map) refuse("weight_map twice");
           has_map = true;
-          for (auto entry : field.value().get_object()) {
-            std::string name(std::string_view(entry.unescaped_key()));
-            std::string file(std::string_view(entry.value().get_string()));
-            weights_.emplace_back(std::move(name), std::move(file));
-          }
-        } else if (key == "metadata") {
-          for (auto note : field.value().get_object()) {
-            const std::string name(std::string_view(note.unescaped_key()));
-            json::value value = note.value();
-            if (name == "total_size") {
-              const double size = value.get_double();
-              if (!(size >= 0)) refuse("total_size is negative");
-            }
-          }
+          for (const auto entry : json::object(field.value.get_object()))
+            weights_.emplace_back(entry.key, std::string_view(entry.value.get_string()));
+        } else if (field.key == "metadata") {
+          check_notes(field.value);
         }
       }
     } catch (const simdjson::simdjson_error& error) {
@@ -274,9 +280,14 @@ std::unique_ptr<Document> open_path(const std::string& path, const DocumentOptio
         "a folder without model.safetensors or pytorch_model.bin, or their index: name the file");
   }
   const auto source = open_file(path);
-  char first = 0;
-  if (source->size() > 0) source->read_at(0, std::as_writable_bytes(std::span(&first, 1)));
-  if (first == '{') return open_index(path, options);
+  std::array<char, 64> head{};
+  const auto length =
+      static_cast<std::size_t>(std::min<std::uint64_t>(source->size(), head.size()));
+  source->read_at(0, std::as_writable_bytes(std::span(head.data(), length)));
+  const std::string_view text(head.data(), length);
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != text.npos && text[first] == '{' && !(length > 8 && text[8] == '{' && first != 0))
+    return open_index(path, options);
   return open_document(source, options);
 }
 

@@ -18,7 +18,7 @@ namespace {
 // The first pickle is this number.
 constexpr std::string_view kMagic{"\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 10};
 constexpr std::int64_t kProtocol = 1001;
-constexpr std::uint64_t kLargestPickles = std::uint64_t{256} << 20;
+constexpr std::uint64_t kLargestPickles = std::uint64_t{256} << 20, kFirstLook = 1 << 20;
 
 bool knows_nothing(std::string_view, std::string_view) { return false; }
 
@@ -26,10 +26,11 @@ class LegacyDocument final : public Document {
  public:
   LegacyDocument(std::shared_ptr<const Source> source, const DocumentOptions& options)
       : Document(std::move(source)), inert_(options.inert) {
+    held_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(source_->size(), 64)));
+    source_->read_at(0, held_);
+    check_magic();
     read_pickles();
-    const Pickle magic = next(knows_nothing);
-    if (magic.root().kind != PickleItem::Kind::big_integer || magic.text(magic.root()) != kMagic)
-      refuse(0, "a pickle, and no checkpoint: it does not begin with PyTorch's number");
+    check_magic();
     const std::uint64_t at = at_;
     const Pickle protocol = next(knows_nothing);
     if (protocol.root().kind != PickleItem::Kind::integer || protocol.root().integer != kProtocol)
@@ -44,6 +45,13 @@ class LegacyDocument final : public Document {
   bool has_checksums() const noexcept override { return false; }
   Value build(Builder& builder) const override;
   std::size_t objects() const noexcept override { return program_->nodes(); }
+  std::vector<StorageRecord> stretches() const override {
+    StorageRecord all;
+    all.source = source_.get();
+    all.key = "the file";
+    all.nbytes = all.stored = source_->size();
+    return {all};
+  }
 
   struct Place {
     std::uint64_t offset;  // of the bytes, behind their count
@@ -56,11 +64,29 @@ class LegacyDocument final : public Document {
     throw FormatError(source_->name(), at, reason);
   }
 
-  // The pickles are at the front; how far they go is known when they have run. As much as they can
-  // need is read, growing.
+  // The pickles are at the front; how far they go is known when they have run. More and more of the
+  // file is looked at until they end in it, and as much is kept.
   void read_pickles() {
-    held_.resize(static_cast<std::size_t>(std::min(source_->size(), kLargestPickles)));
-    source_->read_at(0, held_);
+    const std::uint64_t most = std::min(source_->size(), kLargestPickles);
+    for (std::uint64_t tried = std::min(most, kFirstLook);; tried = std::min(most, tried * 4)) {
+      held_.assign(static_cast<std::size_t>(tried), std::byte{0});
+      source_->read_at(0, held_);
+      try {
+        at_ = 0;
+        for (int i = 0; i < 5; ++i) next(nullptr);  // which names they have is looked at later
+        break;
+      } catch (const FormatError&) {
+        if (tried == most) throw;
+      }
+    }
+    held_.resize(static_cast<std::size_t>(at_));
+    held_.shrink_to_fit();
+    at_ = 0;
+  }
+  void check_magic() {
+    const Pickle magic = next(knows_nothing);
+    if (magic.root().kind != PickleItem::Kind::big_integer || magic.text(magic.root()) != kMagic)
+      refuse(0, "a pickle, and no checkpoint: it does not begin with PyTorch's number");
   }
   Pickle next(Pickle::Known known) {
     Pickle pickle(std::span<const std::byte>(held_).subspan(static_cast<std::size_t>(at_)), at_,
@@ -150,6 +176,9 @@ class LegacyMaker final : public TensorMaker {
   }
   Tensor parameter(const Tensor& data, bool requires_grad) override {
     return builder_ != nullptr ? builder_->parameter(data, requires_grad) : data;
+  }
+  void sparse(const Value& sparse) override {
+    if (builder_ != nullptr) builder_->sparse(sparse);
   }
 
   struct Root {

@@ -17,12 +17,12 @@ using Kind = PickleItem::Kind;
 using NodeKind = PickleNode::Kind;
 
 constexpr std::size_t kMostNodes = std::size_t{16} << 20;
-constexpr std::size_t kMostOnStack = std::size_t{1} << 20;
+constexpr std::size_t kMostOnStack = std::size_t{8} << 20;
 constexpr std::size_t kMostMarks = 10'000;
 constexpr int kMostLevels = 1000;
 constexpr std::uint32_t kHighestMemo = std::uint32_t{16} << 20;
 constexpr std::size_t kLongestInteger = 1024;
-constexpr std::size_t kLongestText = std::size_t{16} << 20;
+constexpr std::size_t kLongestText = std::size_t{256} << 20;
 
 enum Op : std::uint8_t {
   kMark = '(',
@@ -90,7 +90,7 @@ class PickleMachine {
     for (;;) {
       op_at_ = reader_.offset();
       if (step(reader_.u8())) break;
-      if (stack_.size() > kMostOnStack) fail("more than a million values wait for an operation");
+      if (stack_.size() > kMostOnStack) fail("more than 8 million values wait for an operation");
     }
     out_.size_ = reader_.position();
   }
@@ -202,7 +202,7 @@ class PickleMachine {
   PickleItem stretch(Kind kind, std::uint64_t length) {
     const std::size_t at = reader_.position();
     const std::string_view text = reader_.text(length);
-    if (length > kLongestText) fail("text of more than 16 MiB");
+    if (length > kLongestText) fail("text of more than 256 MiB");
     if (kind == Kind::text && !is_utf8(text)) fail("text that is not UTF-8");
     PickleItem item{kind, static_cast<std::uint32_t>(length), {}};
     item.place = at;
@@ -409,7 +409,19 @@ class PickleMachine {
     extra_of(node).state = state;
     return false;
   }
+  // A class that was saved with its source code: ("module", class, file, code) is the class.
+  bool is_class_with_code(const PickleItem& item) const {
+    if (kind_of(item) != NodeKind::tuple) return false;
+    const auto parts = out_.items(out_.node(item));
+    return parts.size() == 4 && parts[0].kind == Kind::text && out_.text(parts[0]) == "module" &&
+           parts[1].kind == Kind::node && kind_of(parts[1]) == NodeKind::global;
+  }
   bool persistent() {
+    if (is_class_with_code(top())) {
+      const PickleItem type = out_.items(out_.node(top()))[1];
+      stack_.back() = type;
+      return false;
+    }
     PickleNode node{NodeKind::persistent};
     node.a = top();
     node.depth = depth_over(1);

@@ -45,6 +45,8 @@ class PthDocument final : public Document {
   bool has_checksums() const noexcept override { return !zip_.without_checksums(); }
   Value build(Builder& builder) const override;
   std::size_t objects() const noexcept override { return pickle_->nodes(); }
+  std::vector<std::pair<std::string, std::string>> facts() const override;
+  std::vector<StorageRecord> stretches() const override;
   const Zip& zip() const noexcept { return zip_; }
   bool big_endian() const noexcept { return big_endian_; }
 
@@ -145,6 +147,7 @@ class PthMaker final : public TensorMaker {
   Tensor parameter(const Tensor& data, bool requires_grad) override {
     return builder_.parameter(data, requires_grad);
   }
+  void sparse(const Value& sparse) override { builder_.sparse(sparse); }
 
  private:
   struct Known {
@@ -160,6 +163,39 @@ class PthMaker final : public TensorMaker {
   std::vector<Known> storages_;
   std::map<std::string, std::uint32_t, std::less<>> numbers_;
 };
+
+std::vector<std::pair<std::string, std::string>> PthDocument::facts() const {
+  std::vector<std::pair<std::string, std::string>> out{{"archive", std::string(zip_.folder())}};
+  for (const char* name : {"version", ".data/version", "byteorder", ".format_version",
+                           ".storage_alignment", ".data/serialization_id"}) {
+    const ZipEntry* entry = zip_.find(name);
+    if (entry == nullptr || entry->size > kLargestText) continue;
+    std::string text = small_text(*entry);
+    while (text.ends_with('\n')) text.pop_back();
+    std::string_view key(name);
+    key.remove_prefix(key.starts_with(".data/") ? 6 : key.starts_with('.') ? 1 : 0);
+    out.emplace_back(key, std::move(text));
+  }
+  return out;
+}
+
+std::vector<StorageRecord> PthDocument::stretches() const {
+  std::vector<StorageRecord> out;
+  out.reserve(zip_.entries().size());
+  for (const ZipEntry& entry : zip_.entries()) {
+    StorageRecord record;
+    record.source = source_.get();
+    record.key = entry.name;
+    record.nbytes = entry.size;
+    record.offset = entry.data;
+    record.stored = entry.stored;
+    record.crc = entry.crc;
+    record.deflated = entry.deflated;
+    record.has_crc = has_checksums();
+    out.push_back(std::move(record));
+  }
+  return out;
+}
 
 Value PthDocument::build(Builder& builder) const {
   PthMaker maker(*this, builder);

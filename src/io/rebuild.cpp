@@ -7,8 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/checked.h"
 #include "base/text.h"
-#include "io/global_names.h"
+#include "io/tensor_calls.h"
 #include "tenon/error.h"
 
 namespace tenon {
@@ -20,11 +21,10 @@ using NodeKind = PickleNode::Kind;
 
 constexpr int kMostLevels = 1000;
 
-class Rebuilder {
+class Rebuilder : private TensorCalls {
  public:
   Rebuilder(const Pickle& pickle, TensorMaker& maker, bool inert)
-      : pickle_(pickle),
-        maker_(maker),
+      : TensorCalls(pickle, maker),
         inert_(inert),
         done_(pickle.nodes()),
         states_(pickle.nodes(), kNew),
@@ -87,7 +87,7 @@ class Rebuilder {
       case NodeKind::dict: return Value::dict(entries(node, depth));
       case NodeKind::byte_array: return Value::bytes(std::string(pickle_.text(node.a)));
       case NodeKind::global: return of_global(node);
-      case NodeKind::persistent: pickle_.fail(node, "a storage where a value should be");
+      case NodeKind::persistent: return of_storage(node);
       case NodeKind::call:
       case NodeKind::object: return of_call(node, depth);
     }
@@ -127,11 +127,6 @@ class Rebuilder {
     return out;
   }
 
-  Role role(const PickleItem& global) const {
-    const PickleNode& node = pickle_.node(global);
-    return role_of(pickle_.text(node.a), pickle_.text(node.b));
-  }
-
   Value of_global(const PickleNode& node) {
     const std::string_view module = pickle_.text(node.a), name = pickle_.text(node.b);
     switch (role_of(module, name)) {
@@ -143,195 +138,7 @@ class Rebuilder {
     return Value::object(pickle_.name_of(node), Value::tuple({}), {});
   }
 
-  // ---- arguments of calls
-
-  struct Arguments {
-    const PickleNode& call;
-    std::span<const PickleItem> items;
-  };
-  [[noreturn]] void wrong(const Arguments& args, std::string_view what) const {
-    pickle_.fail(args.call, concat(pickle_.name_of(pickle_.node(args.call.a)), ": ", what));
-  }
-  void need(const Arguments& args, std::size_t least, std::size_t most) const {
-    if (args.items.size() < least || args.items.size() > most)
-      wrong(args, concat(args.items.size(), " arguments, and ", least, " to ", most, " are known"));
-  }
-  std::int64_t integer(const Arguments& args, const PickleItem& item, std::string_view what) const {
-    if (item.kind != ItemKind::integer) wrong(args, concat(what, " is no integer"));
-    return item.integer;
-  }
-  bool boolean(const Arguments& args, const PickleItem& item, std::string_view what) const {
-    if (item.kind != ItemKind::boolean) wrong(args, concat(what, " is no bool"));
-    return item.integer != 0;
-  }
-  const PickleNode& node(const Arguments& args, const PickleItem& item, NodeKind kind,
-                         std::string_view what) const {
-    if (item.kind != ItemKind::node || pickle_.node(item).kind != kind)
-      wrong(args, concat("no ", what));
-    return pickle_.node(item);
-  }
-  // A tuple of integers, or a torch.Size of one.
-  Dims dims(const Arguments& args, const PickleItem& item, std::string_view what) const {
-    const PickleNode* from = item.kind == ItemKind::node ? &pickle_.node(item) : nullptr;
-    if (from != nullptr && from->kind == NodeKind::call && role(from->a) == Role::size) {
-      const auto inner = pickle_.items(pickle_.node(from->b));
-      if (inner.size() != 1) wrong(args, concat("no ", what));
-      from = inner[0].kind == ItemKind::node ? &pickle_.node(inner[0]) : nullptr;
-    }
-    if (from == nullptr || (from->kind != NodeKind::tuple && from->kind != NodeKind::list))
-      wrong(args, concat(what, " are no tuple"));
-    const auto items = pickle_.items(*from);
-    if (items.size() > 64) wrong(args, concat(items.size(), " dimensions are more than 64"));
-    Dims out;
-    for (const PickleItem& one : items) out.push_back(integer(args, one, what));
-    return out;
-  }
-  DType dtype(const Arguments& args, const PickleItem& item) const {
-    const PickleNode& global = node(args, item, NodeKind::global, "dtype");
-    const auto found =
-        pickle_.text(global.a) == "torch" ? dtype_called(pickle_.text(global.b)) : std::nullopt;
-    if (!found) wrong(args, concat("a dtype named ", pickle_.name_of(global), " is not known"));
-    return *found;
-  }
-
-  // ---- storages and tensors
-
-  struct StorageUse {
-    std::uint32_t number;
-    DType dtype;
-    bool untyped;
-  };
-
-  std::string_view text_of(const PickleNode& at, const PickleItem& item,
-                           std::string_view what) const {
-    if (item.kind != ItemKind::text) pickle_.fail(at, concat("storage: ", what, " is no text"));
-    return pickle_.text(item);
-  }
-  std::int64_t count_of(const PickleNode& at, const PickleItem& item) const {
-    if (item.kind != ItemKind::integer || item.integer < 0)
-      pickle_.fail(at, "storage: its size is no count");
-    return item.integer;
-  }
-
-  StorageUse storage(const Arguments& args, const PickleItem& item) {
-    const PickleNode& id = node(args, item, NodeKind::persistent, "storage");
-    if (id.a.kind != ItemKind::node || pickle_.node(id.a).kind != NodeKind::tuple)
-      pickle_.fail(id, "a persistent id that is no tuple");
-    const auto parts = pickle_.items(pickle_.node(id.a));
-    if ((parts.size() != 5 && parts.size() != 6) || parts[0].kind != ItemKind::text ||
-        pickle_.text(parts[0]) != "storage")
-      pickle_.fail(id, "a persistent id of something else than a storage");
-    if (parts[1].kind != ItemKind::node || pickle_.node(parts[1]).kind != NodeKind::global)
-      pickle_.fail(id, "storage: its class is no name");
-    const PickleNode& kind = pickle_.node(parts[1]);
-    StorageId out;
-    const std::string_view module = pickle_.text(kind.a), name = pickle_.text(kind.b);
-    out.untyped = module == "torch.storage" && name == "UntypedStorage";
-    if (!out.untyped) {
-      const auto dtype = storage_called(module, name);
-      if (!dtype) pickle_.fail(kind, concat(pickle_.name_of(kind), " is no class of storages"));
-      out.dtype = *dtype;
-    }
-    out.arity = parts.size();
-    out.key = text_of(id, parts[2], "its key");
-    out.location = text_of(id, parts[3], "its location");
-    out.numel = count_of(id, parts[4]);
-    if (parts.size() == 6 && parts[5].kind != ItemKind::none) {
-      if (parts[5].kind != ItemKind::node || pickle_.node(parts[5]).kind != NodeKind::tuple ||
-          pickle_.items(pickle_.node(parts[5])).size() != 3)
-        pickle_.fail(id, "storage: its part is no tuple of three");
-      const auto part = pickle_.items(pickle_.node(parts[5]));
-      out.is_view = true;
-      out.view_key = text_of(id, part[0], "the key of its part");
-      out.view_offset = count_of(id, part[1]);
-      out.view_size = count_of(id, part[2]);
-    }
-    return {maker_.storage(out, id.offset), out.dtype, out.untyped};
-  }
-
-  Tensor tensor(const Arguments& args, const TensorRecord& record) {
-    const std::uint64_t bytes = record.storage == TensorRecord::kNoStorage
-                                    ? std::numeric_limits<std::int64_t>::max()
-                                    : maker_.storage_bytes(record.storage);
-    if (const std::string wrong_text = wrong_geometry(record, bytes); !wrong_text.empty())
-      wrong(args, wrong_text);
-    if (record.requires_grad && !is_floating_point(record.dtype) && !is_complex(record.dtype))
-      wrong(args, concat("a tensor of ", info(record.dtype).name, " cannot require grad"));
-    return maker_.tensor(record);
-  }
-
-  // The hooks are always empty; the metadata may say that elements stand for their conjugate.
-  void hooks(const Arguments& args, const PickleItem& item) const {
-    if (item.kind == ItemKind::none) return;
-    if (item.kind != ItemKind::node) wrong(args, "its hooks are no dict");
-    const PickleNode& at = pickle_.node(item);
-    const bool dict = at.kind == NodeKind::dict ||
-                      (at.kind == NodeKind::call && role(at.a) == Role::ordered_dict);
-    if (!dict || !pickle_.items(at).empty()) wrong(args, "it has hooks, which would be code");
-  }
-  void metadata(const Arguments& args, const PickleItem& item, TensorRecord& record) const {
-    if (item.kind == ItemKind::none) return;
-    const PickleNode& dict = node(args, item, NodeKind::dict, "metadata");
-    const auto items = pickle_.items(dict);
-    for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
-      if (items[i].kind != ItemKind::text) wrong(args, "metadata with a key that is no text");
-      const std::string_view key = pickle_.text(items[i]);
-      if (key == "conj")
-        record.conj = boolean(args, items[i + 1], "conj");
-      else if (key == "neg")
-        record.neg = boolean(args, items[i + 1], "neg");
-      else
-        wrong(args, concat("metadata ", key, " is not known"));
-    }
-    if (record.conj && !is_complex(record.dtype)) wrong(args, "the conjugate of a real number");
-  }
-
-  TensorRecord strided(const Arguments& args, bool& untyped) {
-    const StorageUse use = storage(args, args.items[0]);
-    TensorRecord record;
-    record.storage = use.number;
-    record.dtype = use.dtype;
-    record.offset = integer(args, args.items[1], "the offset");
-    record.shape = Shape(dims(args, args.items[2], "sizes"));
-    record.stride = dims(args, args.items[3], "strides");
-    untyped = use.untyped;
-    return record;
-  }
-
-  Tensor of_tensor(const Arguments& args, Role role) {
-    if (role == Role::rebuild_tensor) {
-      need(args, 4, 4);
-      bool untyped = false;
-      const TensorRecord record = strided(args, untyped);
-      if (untyped) wrong(args, "a storage of bytes without a dtype");
-      return tensor(args, record);
-    }
-    const bool typed = role == Role::rebuild_tensor_v3;
-    need(args, typed ? 7 : 6, typed ? 8 : 7);
-    bool untyped = false;
-    TensorRecord record = strided(args, untyped);
-    record.requires_grad = boolean(args, args.items[4], "requires_grad");
-    hooks(args, args.items[5]);
-    if (typed) {
-      record.dtype = dtype(args, args.items[6]);
-      maker_.element_type(record.storage, record.dtype);
-    } else if (untyped) {
-      wrong(args, "a storage of bytes without a dtype");
-    }
-    const std::size_t last = typed ? 7 : 6;
-    if (args.items.size() > last) metadata(args, args.items[last], record);
-    return tensor(args, record);
-  }
-
-  Tensor of_meta(const Arguments& args) {
-    need(args, 4, 4);
-    TensorRecord record;
-    record.dtype = dtype(args, args.items[0]);
-    record.shape = Shape(dims(args, args.items[1], "sizes"));
-    record.stride = dims(args, args.items[2], "strides");
-    record.requires_grad = boolean(args, args.items[3], "requires_grad");
-    return tensor(args, record);
-  }
+  // ---- tensors that are made of others
 
   // A parameter is its data with two flags; the data is made here, so that it can be given them.
   Value of_parameter(const Arguments& args, Role role, int depth) {
@@ -420,8 +227,10 @@ class Rebuilder {
     }
     fields.emplace_back("size", parts[tensors]);
     if (coo && parts.size() == 4) fields.emplace_back("is_coalesced", parts[3]);
-    return Value::object(std::string(kSparseName), Value::tuple({}),
-                         Value::dict(std::move(fields)));
+    Value sparse =
+        Value::object(std::string(kSparseName), Value::tuple({}), Value::dict(std::move(fields)));
+    maker_.sparse(sparse);
+    return sparse;
   }
 
   Value of_quantized(const Arguments& args, int depth) {
@@ -441,12 +250,28 @@ class Rebuilder {
     const bool by_channel = scheme.starts_with("torch.per_channel");
     if (parts.size() != (by_channel ? 4u : 3u))
       wrong(args, "a quantiser of another number of parts");
+    const Value size(record.shape);
+    if (record.dtype == quint4x2 || record.dtype == quint2x4) as_bytes(args, record);
     std::vector<Value::Entry> fields{{"data", Value(tensor(args, record))},
-                                     {"scheme", Value(scheme)}};
+                                     {"qscheme", Value(scheme)}};
     fields.emplace_back(by_channel ? "scales" : "scale", parts[1]);
     fields.emplace_back(by_channel ? "zero_points" : "zero_point", parts[2]);
     if (by_channel) fields.emplace_back("axis", parts[3]);
+    fields.emplace_back("size", size);
     return Value::object(std::string(kQuantizedName), Value::tuple({}),
+                         Value::dict(std::move(fields)));
+  }
+
+  Value of_nested(const Arguments& args, int depth) {
+    need(args, 4, 4);
+    const char* const names[] = {"buffer", "sizes", "strides", "offsets"};
+    std::vector<Value::Entry> fields;
+    for (std::size_t i = 0; i < 4; ++i) {
+      Value part = value(args.items[i], depth + 1);
+      if (!part.is_tensor()) wrong(args, concat("its ", names[i], " are no tensor"));
+      fields.emplace_back(names[i], std::move(part));
+    }
+    return Value::object(std::string(kNestedName), Value::tuple({}),
                          Value::dict(std::move(fields)));
   }
 
@@ -469,6 +294,7 @@ class Rebuilder {
         need(args, 2, 2);
         return std::complex<double>(real(args, args.items[0]), real(args, args.items[1]));
       case Role::encode: return encoded(args);
+      case Role::bytes:
       case Role::byte_array: return byte_array(args, depth);
       case Role::size: need(args, 1, 1); return Shape(dims(args, args.items[0], "sizes"));
       case Role::device: return device(args);
@@ -485,6 +311,7 @@ class Rebuilder {
       case Role::rebuild_meta: return of_meta(args);
       case Role::rebuild_sparse: return of_sparse(args, depth);
       case Role::rebuild_quantized: return of_quantized(args, depth);
+      case Role::rebuild_nested: return of_nested(args, depth);
       case Role::rebuild_from_type: return of_type(args, depth);
       case Role::unknown:
         if (inert_) return as_object(call, depth);
@@ -583,8 +410,6 @@ class Rebuilder {
     }
   }
 
-  const Pickle& pickle_;
-  TensorMaker& maker_;
   bool inert_;
   std::vector<Value> done_;
   std::vector<std::uint8_t> states_;

@@ -34,6 +34,8 @@ class TensorMaker {
   virtual Tensor tensor(const TensorRecord& record) = 0;
   // Another tensor over the same memory, which is a parameter.
   virtual Tensor parameter(const Tensor& data, bool requires_grad) = 0;
+  // A sparse tensor was made of these.
+  virtual void sparse(const Value& sparse) = 0;
 
  protected:
   ~TensorMaker() = default;
@@ -42,7 +44,8 @@ class TensorMaker {
 // Tensors of other kinds are objects of these names, which no file can give one: names from files
 // have a dot.
 inline constexpr std::string_view kSparseName = "sparse_tensor",
-                                  kQuantizedName = "quantized_tensor", kLayoutName = "layout";
+                                  kQuantizedName = "quantized_tensor",
+                                  kNestedName = "nested_tensor", kLayoutName = "layout";
 
 // The value the pickle describes. FormatError for arguments that do not fit, cycles, more than a
 // thousand levels, and, unless inert, objects.

@@ -39,7 +39,8 @@ struct TensorRecord {
   DType dtype = float32;
   Shape shape;
   Dims stride;
-  std::int64_t offset = 0;  // in elements
+  std::int64_t offset = 0;   // in elements
+  std::uint32_t number = 0;  // of the tensor, in the order a document makes them
   bool requires_grad = false;
   bool parameter = false;
   bool conj = false;

@@ -71,12 +71,14 @@ class Header {
     for (auto field : value.get_object()) {
       std::string key(std::string_view(field.unescaped_key()));
       std::string note(std::string_view(field.value().get_string()));
-      for (const Value::Entry& other : notes_) {
-        if (other.first.as_string() == key) fail("a key of __metadata__ twice");
-      }
-      if (notes_.size() >= 4096) fail("more than 4096 notes in __metadata__");
       notes_.emplace_back(Value(std::move(key)), Value(std::move(note)));
     }
+    std::vector<std::string_view> keys;
+    keys.reserve(notes_.size());
+    for (const Value::Entry& entry : notes_) keys.push_back(entry.first.as_string());
+    std::sort(keys.begin(), keys.end());
+    if (std::adjacent_find(keys.begin(), keys.end()) != keys.end())
+      fail("a key of __metadata__ twice");
   }
 
   void tensor(std::string name, json::value value) {
@@ -109,6 +111,13 @@ class Header {
     }
     if (!has_dtype || !has_shape || !has_place)
       fail(concat("tensor ", shown(entry.name), ": dtype, shape or data_offsets are missing"));
+    // The format counts numbers of four bits, PyTorch pairs of them.
+    if (entry.tensor.dtype == float4_e2m1fn_x2) {
+      Shape& sizes = entry.tensor.shape;
+      if (sizes.empty() || sizes[sizes.size() - 1] % 2 != 0)
+        fail(concat("tensor ", shown(entry.name), ": an odd number of F4 in a row"));
+      sizes[sizes.size() - 1] /= 2;
+    }
     entries_.push_back(std::move(entry));
   }
 
@@ -176,6 +185,13 @@ class SafetensorsDocument final : public Document {
   std::string_view format() const noexcept override { return "safetensors"; }
   bool has_checksums() const noexcept override { return false; }
   std::size_t objects() const noexcept override { return entries_.size() + 1; }
+  std::vector<StorageRecord> stretches() const override {
+    StorageRecord all;
+    all.source = source_.get();
+    all.key = "the file";
+    all.nbytes = all.stored = source_->size();
+    return {all};
+  }
 
   Value build(Builder& builder) const override {
     std::vector<Value::Entry> all;

@@ -47,7 +47,25 @@ class FileSource final : public Source {
 
   Ref<Mapping> map(Mapping::Mode mode, std::uint64_t& start) const override {
     start = start_;
+    if (mode == Mapping::Mode::shared) return map_writable();
     return Mapping::of_file(descriptor_, name(), static_cast<std::size_t>(facts_.st_size), mode);
+  }
+
+  // The descriptor only reads. Opening through it gives the same file, whatever has its name now.
+  Ref<Mapping> map_writable() const {
+    const std::string again = concat("/proc/self/fd/", descriptor_);
+    const int writable = ::open(again.c_str(), O_RDWR | O_CLOEXEC);
+    if (writable < 0)
+      throw IoError("cannot be opened for writing, as .shared needs", name(), errno);
+    try {
+      Ref<Mapping> mapping = Mapping::of_file(
+          writable, name(), static_cast<std::size_t>(facts_.st_size), Mapping::Mode::shared);
+      ::close(writable);
+      return mapping;
+    } catch (...) {
+      ::close(writable);
+      throw;
+    }
   }
 
   void check_unchanged() const override {

@@ -46,7 +46,13 @@ void Walk::at(const Value& value, const std::string& name, bool top) {
   if (name.size() > kLongestName)
     throw FormatError(file_, 0, concat("a name of more than ", kLongestName, " bytes"));
   switch (value.kind()) {
-    case Value::Kind::tensor: visit_(name, value.as_tensor()); return;
+    case Value::Kind::tensor: {
+      const bool part = whole_ != nullptr;
+      if (!part) whole_ = &name;
+      visit(name, value.as_tensor());
+      if (!part) whole_ = nullptr;
+      return;
+    }
     case Value::Kind::dict: return dict(value, name, top);
     case Value::Kind::list:
     case Value::Kind::tuple: {
@@ -82,14 +88,20 @@ void Walk::dict(const Value& value, const std::string& name, bool top) {
 void Walk::object(const Value& value, const std::string& name, bool top) {
   const Value& state = value.object_state();
   if (state.kind() != Value::Kind::dict) return;
-  if (value.object_name() == kSparseName && on_sparse) on_sparse(name, value);
-  if (value.object_name() == kQuantizedName) {
+  const bool sparse = value.object_name() == kSparseName || value.object_name() == kNestedName;
+  const bool quantized = value.object_name() == kQuantizedName;
+  if (sparse || quantized) whole_ = &name;
+  if (sparse) dict(state, name, top);
+  if (quantized) {
     for (const auto& [key, item] : state.entries()) {
       if (key.as_string() == "data")
         at(item, name, top);
       else if (may_hold_tensors(item))
         at(item, below(name, key.as_string(), top), false);
     }
+  }
+  if (sparse || quantized) {
+    whole_ = nullptr;
     return;
   }
   const bool is_module = state.find("_parameters") != nullptr &&

@@ -14,11 +14,12 @@ class Walk {
   using Visit = std::function<void(const std::string& name, const Tensor& tensor)>;
   // A file may share one dict in many places: what that multiplies to is bounded by the objects
   // that are there. FormatError with the file's name beyond that.
-  Walk(const std::string& file, std::size_t objects, Visit visit)
-      : file_(file), most_(objects * 4 + 1000), visit_(std::move(visit)) {}
+  Walk(const std::string& file, std::size_t objects, Visit called)
+      : visit(std::move(called)), file_(file), most_(objects * 4 + 1000) {}
 
-  // Called with every sparse tensor, before its parts.
-  std::function<void(const std::string& name, const Value& sparse)> on_sparse;
+  Visit visit;
+  // While a tensor is visited: its name, or that of the sparse or quantised tensor it is a part of.
+  const std::string& whole() const noexcept { return *whole_; }
 
   void run(const Value& value) { at(value, std::string(), true); }
 
@@ -31,7 +32,7 @@ class Walk {
 
   const std::string& file_;
   std::size_t most_;
-  Visit visit_;
+  const std::string* whole_ = nullptr;
   std::size_t places_ = 0, looked_ = 0;
 };
 

@@ -14,7 +14,7 @@ namespace {
 template <class F>
 void with_accumulator(ReduceFunction function, DType dtype, F&& f) {
   visit(dtype, [&]<class T>() {
-    if constexpr (!is_quantized_type<T> && !std::same_as<T, bool>) {
+    if constexpr (!is_opaque_type<T> && !std::same_as<T, bool>) {
       if (function == ReduceFunction::sum)
         f.template operator()<T, reducers::Sum<T>>();
       else

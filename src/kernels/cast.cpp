@@ -106,10 +106,10 @@ constexpr std::size_t kWidest = sizeof(std::complex<double>);
 
 Cast::Cast(DType dst, DType src, bool conj, bool neg)
     : dst_size_(itemsize(dst)), src_size_(itemsize(src)) {
-  if (is_quantized(dst) || is_quantized(src)) {
+  if (is_opaque(dst) || is_opaque(src)) {
     throw DTypeError(concat("cannot convert ", repr(src), " to ", repr(dst),
-                            ": a quantised tensor's numbers need its scale and zero point, which "
-                            "are not in its elements"));
+                            ": opaque elements cannot be converted (a quantised tensor's scale and "
+                            "zero point are not in them)"));
   }
   if (!conj && !neg) packed_ = packed_cast(dst, src);
   if (conj && !is_complex(src)) {
@@ -118,14 +118,14 @@ Cast::Cast(DType dst, DType src, bool conj, bool neg)
     if (dst == complex32) flip_ = flip_imaginary<Half>;
   }
   visit(src, [&]<class S>() {
-    if constexpr (!is_quantized_type<S>) {
+    if constexpr (!is_opaque_type<S>) {
       using W = typename WideOf<S>::Type;
       read_ = read<S, W>;
       if (conj) conj_ = conjugate<W>;
       if (neg) neg_ = negate<W>;
       if (nan_becomes_zero<S> && is_integral(dst)) zero_nans_ = zero_nans;
       visit(dst, [&]<class D>() {
-        if constexpr (!is_quantized_type<D>) write_ = write<D, W>;
+        if constexpr (!is_opaque_type<D>) write_ = write<D, W>;
       });
     }
   });

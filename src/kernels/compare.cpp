@@ -13,7 +13,7 @@ template <class T>
 bool same(const std::byte* a, const std::byte* b) noexcept {
   if constexpr (std::same_as<T, bool>) {
     return (*a != std::byte{0}) == (*b != std::byte{0});
-  } else if constexpr (is_quantized_type<T>) {
+  } else if constexpr (is_opaque_type<T>) {
     return std::memcmp(a, b, sizeof(T)) == 0;
   } else {
     T x, y;

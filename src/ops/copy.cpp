@@ -51,10 +51,10 @@ struct Rule<op::to_copy> {
     like.dtype = dtype.value_or(like.dtype);
     like.device = device ? usable_device(*device) : like.device;
     check_copy_out_of_meta("to", self.device(), like.device);
-    if (like.dtype != self.dtype() && (is_quantized(like.dtype) || is_quantized(self.dtype()))) {
+    if (like.dtype != self.dtype() && (is_opaque(like.dtype) || is_opaque(self.dtype()))) {
       throw DTypeError(concat("cannot convert ", repr(self.dtype()), " to ", repr(like.dtype),
-                              ": a quantised tensor's numbers need its scale and zero point, which "
-                              "are not in its elements"));
+                              ": opaque elements cannot be converted (a quantised tensor's scale and "
+                              "zero point are not in them)"));
     }
     return Layout::packed_like(like, format);
   }
@@ -78,11 +78,11 @@ struct Rule<op::copy_> {
     }
     check_copy_out_of_meta("copy_", src.device(), self.device());
     if (self.is_meta()) return;
-    if (self.dtype() != src.dtype() && (is_quantized(self.dtype()) || is_quantized(src.dtype()))) {
+    if (self.dtype() != src.dtype() && (is_opaque(self.dtype()) || is_opaque(src.dtype()))) {
       throw DTypeError(concat("copy_: cannot convert ", repr(src.dtype()), " to ",
                               repr(self.dtype()),
-                              ": a quantised tensor's numbers need its scale and zero point, which "
-                              "are not in its elements"));
+                              ": opaque elements cannot be converted (a quantised tensor's scale and "
+                              "zero point are not in them)"));
     }
     check_written_once(self.layout());
   }

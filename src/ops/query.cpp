@@ -44,9 +44,9 @@ struct Rule<op::item> {
     check(self);
     const Tensor here = self.cpu();
     return visit(here.dtype(), [&]<class T>() -> Scalar {
-      if constexpr (is_quantized_type<T>) {
+      if constexpr (is_opaque_type<T>) {
         throw DTypeError(concat("item() of a ", repr(here.dtype()),
-                                " tensor: its scale and zero point are not in its elements"));
+                                " tensor: its elements are opaque (of a quantised one, without a scale)"));
       } else if constexpr (std::same_as<T, bool>) {
         return *static_cast<const std::uint8_t*>(here.data_ptr()) != 0;
       } else {

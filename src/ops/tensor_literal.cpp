@@ -57,7 +57,7 @@ DType inferred_dtype(const std::vector<Scalar>& numbers) {
 // rounding or overflowing to infinity, as torch.tensor() does and fill_() does not.
 template <class T>
 T literal(const Scalar& number) {
-  if constexpr (is_quantized_type<T> || std::integral<T> || is_complex_type<T>) {
+  if constexpr (is_opaque_type<T> || std::integral<T> || is_complex_type<T>) {
     if constexpr (is_complex_type<T>) return convert<T>(number.to<std::complex<double>>());
     return number.to<T>();
   } else {

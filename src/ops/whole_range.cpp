@@ -43,7 +43,7 @@ namespace {
 
 std::int64_t rounded(std::int64_t value, DType dtype) {
   return visit(dtype, [&]<class T>() -> std::int64_t {
-    if constexpr (is_quantized_type<T> || is_complex_type<T>)
+    if constexpr (is_opaque_type<T> || is_complex_type<T>)
       return value;
     else
       return convert<std::int64_t>(convert<T>(value));

@@ -111,7 +111,7 @@ TEST(Checkpoint, DamagedBytesAreFoundWhenTheyAreRead) {
   std::string bytes = bytes_of(kLinear);
   bytes[bytes.find("\xe8\xa3\x8d\xbb")] ^= 1;
   const Checkpoint file = Checkpoint::open(std::as_bytes(std::span(bytes)));
-  expect_error<FormatError>([&] { file.verify(); }, "checksum", "storage 0");
+  expect_error<FormatError>([&] { file.verify(); }, "checksum", "record data/0");
   expect_error<FormatError>([&] { file.load(); }, "checksum");
   EXPECT_NO_THROW(file.load({.verify = false}));
 }

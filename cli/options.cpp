@@ -1,0 +1,64 @@
+#include "options.h"
+
+#include <cstdio>
+
+#include "text.h"
+
+namespace tenon::cli {
+
+namespace {
+
+const Option* find(const std::vector<Option>& options, std::string_view name) {
+  for (const Option& option : options) {
+    if (option.name == name) return &option;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Parsed parse(std::string_view command, std::string_view help,
+             const std::vector<std::string>& arguments, const std::vector<Option>& options,
+             std::string& file) {
+  const std::string who = "tenon: " + std::string(command);
+  const auto wrong = [&](const std::string& what) {
+    std::fprintf(stderr, "%s %s; tenon %s --help says more\n", who.c_str(), what.c_str(),
+                 std::string(command).c_str());
+    return Parsed::wrong;
+  };
+  bool names_only = false, has_file = false;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (names_only || argument.size() < 2 || argument[0] != '-') {
+      if (has_file) return wrong("takes one file");
+      file = argument;
+      has_file = true;
+      continue;
+    }
+    if (argument == "--") {
+      names_only = true;
+      continue;
+    }
+    if (argument == "--help" || argument == "-h") {
+      std::fwrite(help.data(), 1, help.size(), stdout);
+      return Parsed::help;
+    }
+    const std::size_t equals = argument.find('=');
+    const Option* option = find(options, std::string_view(argument).substr(0, equals));
+    if (option == nullptr) return wrong("has no option " + escaped(argument));
+    if (option->flag != nullptr) {
+      if (equals != argument.npos) return wrong("takes no value for " + std::string(option->name));
+      *option->flag = true;
+      continue;
+    }
+    if (equals == argument.npos && i + 1 == arguments.size())
+      return wrong("needs a value for " + std::string(option->name));
+    *option->value = equals == argument.npos ? arguments[++i] : argument.substr(equals + 1);
+    *option->given = true;
+  }
+  if (!has_file) return wrong("needs a file");
+  if (file.empty()) return wrong("needs a file, and was given an empty name");
+  return Parsed::yes;
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,26 @@
+// Options of commands: --flag, --name VALUE, --name=VALUE, and -- before what is none.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenon::cli {
+
+struct Option {
+  std::string_view name;         // "--json"
+  bool* flag = nullptr;          // set if it is there
+  std::string* value = nullptr;  // what follows it
+  bool* given = nullptr;         // that something did
+};
+
+enum class Parsed { yes, help, wrong };
+
+// Fills in the options and the one file a command takes. Wrong: what is wrong has been said on
+// standard error. Help: it was asked for, and printed.
+Parsed parse(std::string_view command, std::string_view help,
+             const std::vector<std::string>& arguments, const std::vector<Option>& options,
+             std::string& file);
+
+}  // namespace tenon::cli

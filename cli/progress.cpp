@@ -1,0 +1,63 @@
+#include "progress.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <thread>
+
+#include "commands.h"
+#include "text.h"
+
+namespace tenon::cli {
+
+namespace {
+
+volatile std::sig_atomic_t g_interrupted = 0;
+
+void on_interrupt(int) {
+  // The second time it ends at once.
+  if (g_interrupted != 0) ::_exit(130);
+  g_interrupted = 1;
+}
+
+}  // namespace
+
+void stop_on_interrupt() { std::signal(SIGINT, on_interrupt); }
+
+Progress::Progress(std::string what)
+    : what_(std::move(what)), terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+Progress::~Progress() {
+  if (shown_) std::fputs("\r\x1b[K", stderr);
+}
+
+void Progress::show(std::uint64_t done, std::uint64_t total) {
+  if (!terminal_) return;
+  const auto now = Clock::now();
+  if (now - begin_ < std::chrono::seconds(1) || now - last_ < std::chrono::milliseconds(100))
+    return;
+  last_ = now;
+  const double share = total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total);
+  const double seconds = std::chrono::duration<double>(now - begin_).count();
+  std::string bar(static_cast<std::size_t>(share * 30), '#');
+  bar.resize(30, '.');
+  std::fprintf(
+      stderr, "\r\x1b[K%s [%s] %3.0f%%  %s of %s  %s/s", what_.c_str(), bar.c_str(), share * 100,
+      human_bytes(done).c_str(), human_bytes(total).c_str(),
+      human_bytes(static_cast<unsigned long long>(static_cast<double>(done) / seconds)).c_str());
+  shown_ = true;
+}
+
+Watch Progress::watch() {
+  Watch watch;
+  std::stop_source source;
+  watch.stop = source.get_token();
+  watch.progress = [this, source](std::uint64_t done, std::uint64_t total) mutable {
+    if (g_interrupted != 0) source.request_stop();
+    show(done, total);
+  };
+  return watch;
+}
+
+}  // namespace tenon::cli

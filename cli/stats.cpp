@@ -1,0 +1,67 @@
+#include "stats.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/alias.h"
+#include "core/element_copy.h"
+
+namespace tenon::cli {
+
+namespace {
+
+// Quantised elements are looked at as the integers they are.
+DType plain(DType dtype) {
+  if (!is_quantized(dtype)) return dtype;
+  return dtype == qint32 ? int32 : dtype == qint8 ? int8 : uint8;
+}
+
+}  // namespace
+
+bool StatisticsOf::has_any(DType dtype) noexcept {
+  return !is_complex(dtype) && info(dtype).kind != DTypeKind::bits;
+}
+
+void StatisticsOf::add(std::span<const std::byte> elements) {
+  const DType dtype = plain(dtype_);
+  const std::int64_t size = itemsize(dtype);
+  constexpr std::int64_t kAtOnce = 1 << 15;
+  const auto all = static_cast<std::int64_t>(elements.size()) / size;
+  for (std::int64_t begin = 0; begin < all; begin += kAtOnce) {
+    const std::int64_t n = std::min(kAtOnce, all - begin);
+    const Tensor from = allocate_tensor(Layout::packed({n}, dtype, Device::cpu()));
+    const Tensor wide = allocate_tensor(Layout::packed({n}, float64, Device::cpu()));
+    std::memcpy(from.data_ptr(), elements.data() + begin * size,
+                static_cast<std::size_t>(n * size));
+    copy_tensor(wide, from);
+    const auto* values = static_cast<const double*>(wide.data_ptr());
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double x = values[i];
+      if (std::isnan(x)) {
+        ++seen_.nan;
+      } else if (std::isinf(x)) {
+        ++seen_.infinite;
+      } else {
+        if (finite_++ == 0) first_ = seen_.minimum = seen_.maximum = x;
+        seen_.minimum = std::min(seen_.minimum, x);
+        seen_.maximum = std::max(seen_.maximum, x);
+        seen_.zero += x == 0 ? 1 : 0;
+        sum_ += x - first_;
+        squares_ += (x - first_) * (x - first_);
+      }
+    }
+  }
+  seen_.count += static_cast<std::uint64_t>(all);
+}
+
+Statistics StatisticsOf::get() const {
+  Statistics out = seen_;
+  const auto n = static_cast<double>(finite_);
+  if (finite_ == 0) return out;
+  out.mean = first_ + sum_ / n;
+  if (finite_ > 1) out.deviation = std::sqrt(std::max(0.0, (squares_ - sum_ * sum_ / n) / (n - 1)));
+  return out;
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,19 @@
+// Text from files, made safe for terminals and for JSON.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tenon::cli {
+
+// Control characters, and what turns text around, are written as \u{...}; bytes that are no UTF-8
+// as \x...
+std::string escaped(std::string_view text);
+
+// The same for the inside of a JSON string. What is no UTF-8 becomes U+FFFD.
+void append_json(std::string& out, std::string_view text);
+
+// "1.5 GB"
+std::string human_bytes(unsigned long long bytes);
+
+}  // namespace tenon::cli

@@ -1,0 +1,47 @@
+// KeyMap: other names for the entries of a state dict.
+//
+//   load(file, {.rename = KeyMap().strip_prefix("module.").replace("^h\\.(\\d+)", "layers.\\1")});
+//   load(file, {.filter = matching("\\.attn\\.")});
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tenon/api.h"
+
+namespace tenon {
+
+// Rules that are applied one after another, in the order they were added. A name no rule is about
+// stays as it is.
+class TENON_API KeyMap {
+ public:
+  KeyMap() noexcept;
+  KeyMap(const KeyMap&);
+  KeyMap(KeyMap&&) noexcept;
+  KeyMap& operator=(KeyMap) noexcept;
+  ~KeyMap();
+
+  KeyMap& strip_prefix(std::string prefix);
+  KeyMap& add_prefix(std::string prefix);
+  KeyMap& rename(std::map<std::string, std::string, std::less<>> names);  // whole names
+  // Every match of a regular expression (RE2's syntax), \1 standing for its first group. ValueError
+  // if it is none.
+  KeyMap& replace(const std::string& pattern, std::string with);
+
+  bool empty() const noexcept;
+  std::string operator()(std::string_view name) const;
+  // The same for the name of a module, as metadata has it: only prefixes are about these.
+  std::string module(std::string_view name) const;
+
+ private:
+  struct Rules;
+  std::unique_ptr<Rules> rules_;
+};
+
+// Whether a regular expression (RE2's syntax) matches somewhere in a name. ValueError if it is none.
+TENON_API std::function<bool(std::string_view)> matching(const std::string& pattern);
+
+}  // namespace tenon

@@ -1,0 +1,54 @@
+// MapLocation: where the tensors of a checkpoint go, by the device they were saved from.
+//
+//   load(file, {.map_location = "cpu"});                          // all of them
+//   load(file, {.map_location = {{"cuda:0", "cpu"}}});            // those that were there
+//   load(file, {.map_location = [](std::string_view device) -> std::optional<Device> { ... }});
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "tenon/api.h"
+#include "tenon/device.h"
+
+namespace tenon {
+
+class TENON_API MapLocation {
+ public:
+  // Everything stays where it was.
+  MapLocation() = default;
+  MapLocation(Device device)
+      : choose_([device](std::string_view) { return std::optional<Device>(device); }) {}
+  MapLocation(std::string_view device) : MapLocation(Device(device)) {}
+  MapLocation(const char* device) : MapLocation(Device(device)) {}
+  // What is not in the map stays where it was.
+  MapLocation(std::map<std::string, Device, std::less<>> devices)
+      : choose_([map = std::move(devices)](std::string_view tag) -> std::optional<Device> {
+          const auto found = map.find(tag);
+          if (found == map.end()) return std::nullopt;
+          return found->second;
+        }) {}
+  MapLocation(std::initializer_list<std::pair<const std::string, Device>> devices)
+      : MapLocation(std::map<std::string, Device, std::less<>>(devices)) {}
+  // Called with the device of every storage, in the order the file has them; nothing: it stays.
+  template <class F>
+    requires std::is_invocable_r_v<std::optional<Device>, F&, std::string_view> &&
+             (!std::same_as<std::remove_cvref_t<F>, MapLocation>)
+  MapLocation(F choose) : choose_(std::move(choose)) {}
+
+  explicit operator bool() const noexcept { return static_cast<bool>(choose_); }
+  std::optional<Device> operator()(std::string_view device) const {
+    return choose_ ? choose_(device) : std::nullopt;
+  }
+
+ private:
+  std::function<std::optional<Device>(std::string_view)> choose_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,17 @@
+// Hashes of what a file chooses, made with numbers of this process's own: nobody can choose text or
+// numbers whose hashes meet.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "tenon/api.h"
+
+namespace tenon {
+
+TENON_API std::size_t hash_text(std::string_view text);
+// Of a number, with what was hashed before it.
+TENON_API std::size_t hash_number(std::uint64_t number, std::size_t before);
+
+}  // namespace tenon

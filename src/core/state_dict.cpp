@@ -1,0 +1,132 @@
+#include "tenon/state_dict.h"
+
+#include "base/hash_index.h"
+#include "base/text.h"
+#include "core/secret_hash.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+struct StateDict::Index {
+  HashIndex places;
+};
+
+namespace {
+
+constexpr const char* kMetadata = "_metadata";
+constexpr const char* kNotes = "__metadata__";
+
+// The first few keys under which there is a dict of tensors.
+std::string where_else(const Value& value) {
+  std::string found;
+  int count = 0;
+  for (const auto& [key, item] : value.entries()) {
+    if (key.kind() != Value::Kind::string || !StateDict::is_one(item) || item.entries().empty() ||
+        !item.entries()[0].second.is_tensor())
+      continue;
+    found += concat(count == 0 ? "" : ", ", key);
+    if (++count == 5) break;
+  }
+  return found;
+}
+
+}  // namespace
+
+StateDict::StateDict() : index_(std::make_unique<Index>()) {}
+StateDict::StateDict(StateDict&& other) noexcept = default;
+StateDict& StateDict::operator=(StateDict other) noexcept {
+  entries_.swap(other.entries_);
+  std::swap(metadata_, other.metadata_);
+  index_.swap(other.index_);
+  return *this;
+}
+StateDict::~StateDict() = default;
+StateDict::StateDict(const StateDict& other)
+    : entries_(other.entries_),
+      metadata_(other.metadata_),
+      index_(std::make_unique<Index>(other.index_ ? *other.index_ : Index())) {}
+
+bool StateDict::is_one(const Value& value) noexcept {
+  if (value.kind() != Value::Kind::dict) return false;
+  for (const auto& [key, item] : value.entries()) {
+    if (key.kind() != Value::Kind::string) return false;
+  }
+  return true;
+}
+
+StateDict::StateDict(const Value& dict) : StateDict() {
+  if (dict.kind() != Value::Kind::dict) {
+    throw TypeError(concat("a state dict is a dict with names as its keys, but this is of type ",
+                           dict.type_name()));
+  }
+  if (!is_one(dict)) {
+    const std::string inside = where_else(dict);
+    throw TypeError(concat("a state dict has names as its keys, but this dict has others",
+                           inside.empty() ? "" : "; it has state dicts under ", inside));
+  }
+  const auto entries = dict.entries();
+  entries_.reserve(entries.size());
+  for (const auto& [key, item] : entries) entries_.emplace_back(key.as_string(), item);
+  reindex();
+  const Value attributes = dict.attributes();
+  if (attributes.is_none()) return;
+  for (const char* name : {kMetadata, kNotes}) {
+    if (const Value* found = attributes.find(name)) metadata_ = *found;
+  }
+}
+
+void StateDict::reindex() {
+  if (!index_) index_ = std::make_unique<Index>();
+  index_->places.clear();
+  index_->places.reserve(entries_.size());
+  for (std::uint32_t i = 0; i < entries_.size(); ++i)
+    index_->places.insert(hash_text(entries_[i].first), i);
+}
+
+std::uint32_t StateDict::place_of(std::string_view name) const {
+  if (!index_) return HashIndex::kNone;  // moved from
+  return index_->places.find(hash_text(name),
+                             [&](std::uint32_t i) { return entries_[i].first == name; });
+}
+
+const Value* StateDict::find(std::string_view name) const {
+  const std::uint32_t at = place_of(name);
+  return at == HashIndex::kNone ? nullptr : &entries_[at].second;
+}
+
+const Value& StateDict::at(std::string_view name) const {
+  if (const Value* found = find(name)) return *found;
+  // A name that ends the same way is the likeliest mistake: a prefix too many, or too few.
+  std::string hint;
+  for (const auto& [other, value] : entries_) {
+    if (!name.empty() && !other.empty() &&
+        (other.ends_with(concat(".", name)) || name.ends_with(concat(".", other)))) {
+      hint = concat("; it has ", Value(other));
+      break;
+    }
+  }
+  throw IndexError(
+      concat("the state dict of ", entries_.size(), " entries has no ", Value(name), hint));
+}
+
+Tensor StateDict::tensor(std::string_view name) const { return at(name).as_tensor(); }
+
+void StateDict::set(std::string_view name, Value value) {
+  if (const std::uint32_t at = place_of(name); at != HashIndex::kNone) {
+    entries_[at].second = std::move(value);
+    return;
+  }
+  if (!index_) reindex();
+  entries_.emplace_back(std::string(name), std::move(value));
+  index_->places.insert(hash_text(name), static_cast<std::uint32_t>(entries_.size() - 1));
+}
+
+Value StateDict::value() const {
+  std::vector<Value::Entry> all;
+  all.reserve(entries_.size());
+  for (const auto& [name, item] : entries_) all.emplace_back(Value(name), item);
+  if (metadata_.is_none()) return Value::dict(std::move(all));
+  return Value::dict(std::move(all), Value::dict({{kMetadata, metadata_}}));
+}
+
+}  // namespace tenon

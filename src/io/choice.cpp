@@ -1,0 +1,137 @@
+#include "io/choice.h"
+
+#include <map>
+#include <optional>
+
+#include "base/text.h"
+#include "io/rebuild.h"
+#include "io/survey.h"
+#include "io/walk.h"
+#include "tenon/error.h"
+#include "tenon/state_dict.h"
+
+namespace tenon {
+
+std::vector<bool> chosen_tensors(const Document& document, const Survey& survey,
+                                 const LoadOptions& options) {
+  std::vector<bool> kept(survey.tensors());
+  // A name is asked about once, also if it has several parts.
+  std::map<std::string, bool, std::less<>> asked;
+  Walk walk(document.source().name(), document.objects(), {});
+  walk.visit = [&](const std::string&, const Tensor& tensor) {
+    bool wanted = true;
+    if (options.filter) {
+      const auto [answer, fresh] = asked.try_emplace(walk.whole());
+      if (fresh) answer->second = options.filter(answer->first);
+      wanted = answer->second;
+    }
+    if (wanted) kept[survey.record(tensor).number] = true;
+  };
+  walk.run(at_path(survey.tree(), options.path, document));
+  return kept;
+}
+
+const Value& at_path(const Value& tree, const std::string& path, const Document& document) {
+  if (const Value* found = tree.find_path(path)) return *found;
+  std::string keys;
+  if (tree.kind() == Value::Kind::dict) {
+    int shown = 0;
+    for (const auto& [key, item] : tree.entries()) {
+      if (shown == 10) {
+        keys += ", ...";
+        break;
+      }
+      keys += concat(shown++ == 0 ? "; its keys are " : ", ", key);
+    }
+  }
+  throw IndexError(concat(document.source().name(), " has nothing at ", Value(path).repr(), keys));
+}
+
+namespace {
+
+class Pruner {
+ public:
+  explicit Pruner(const std::unordered_set<std::uint64_t>& dropped) : dropped_(dropped) {}
+
+  // Nothing if all of it is to go.
+  std::optional<Value> kept(const Value& value) const {
+    switch (value.kind()) {
+      case Value::Kind::tensor:
+        if (dropped_.contains(value.as_tensor().id())) return std::nullopt;
+        return value;
+      case Value::Kind::dict: return dict(value);
+      case Value::Kind::list: return Value::list(items(value));
+      case Value::Kind::tuple: return Value::tuple(items(value));
+      case Value::Kind::object: return object(value);
+      default: return value;
+    }
+  }
+
+ private:
+  std::vector<Value> items(const Value& sequence) const {
+    std::vector<Value> out;
+    out.reserve(sequence.items().size());
+    for (const Value& item : sequence.items()) out.push_back(kept(item).value_or(Value()));
+    return out;
+  }
+  Value dict(const Value& value) const {
+    std::vector<Value::Entry> out;
+    out.reserve(value.entries().size());
+    for (const auto& [key, item] : value.entries()) {
+      if (auto left = kept(item)) out.emplace_back(key, std::move(*left));
+    }
+    return Value::dict(std::move(out), kept(value.attributes()).value_or(Value()));
+  }
+  std::optional<Value> object(const Value& value) const {
+    const Value& state = value.object_state();
+    const bool whole = value.object_name() == kSparseName ||
+                       value.object_name() == kQuantizedName || value.object_name() == kNestedName;
+    Value left = kept(state).value_or(Value());
+    if (whole && left.entries().size() != state.entries().size()) return std::nullopt;
+    return Value::object(value.object_name(), kept(value.object_arguments()).value_or(Value()),
+                         std::move(left));
+  }
+
+  const std::unordered_set<std::uint64_t>& dropped_;
+};
+
+}  // namespace
+
+Value without(const Value& tree, const std::unordered_set<std::uint64_t>& dropped) {
+  if (dropped.empty()) return tree;
+  return Pruner(dropped).kept(tree).value_or(Value());
+}
+
+Value renamed(const Value& tree, const KeyMap& names) {
+  if (!StateDict::is_one(tree)) {
+    throw ValueError(concat("load: .rename is about a dict with names as its keys, and this is a ",
+                            tree.type_name(), ": choose the state dict in it with .path"));
+  }
+  std::vector<Value::Entry> out;
+  std::map<std::string, std::string> taken;  // new names, and the old ones
+  out.reserve(tree.entries().size());
+  for (const auto& [key, item] : tree.entries()) {
+    std::string name = names(key.as_string());
+    const auto [place, fresh] = taken.try_emplace(name, key.as_string());
+    if (!fresh) {
+      throw ValueError(concat("load: .rename makes ", Value(name), " of ", Value(place->second),
+                              " and of ", key));
+    }
+    out.emplace_back(Value(std::move(name)), item);
+  }
+  Value attributes = tree.attributes();
+  if (attributes.kind() == Value::Kind::dict) {
+    std::vector<Value::Entry> all(attributes.entries().begin(), attributes.entries().end());
+    for (auto& [key, item] : all) {
+      if (!(key == Value("_metadata")) || !StateDict::is_one(item)) continue;
+      std::vector<Value::Entry> modules;
+      for (const auto& [module, facts] : item.entries())
+        modules.emplace_back(Value(names.module(module.as_string())), facts);
+      item = Value::dict(std::move(modules));
+    }
+    attributes = Value::dict(std::move(all));
+  }
+  return Value::dict(std::move(out), attributes);
+}
+
+}  // namespace tenon

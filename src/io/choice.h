@@ -1,0 +1,28 @@
+// Loading a part of a checkpoint, and under other names.
+#pragma once
+
+#include <unordered_set>
+#include <vector>
+
+#include "io/document.h"
+#include "tenon/checkpoint.h"
+
+namespace tenon {
+
+class Survey;
+
+// Of every tensor the document makes, by its number, whether the options want it.
+std::vector<bool> chosen_tensors(const Document& document, const Survey& survey,
+                                 const LoadOptions& options);
+
+// What a path leads to. IndexError, naming the keys there are, if it leads nowhere.
+const Value& at_path(const Value& tree, const std::string& path, const Document& document);
+
+// The tree without these tensors: entries of dicts are left out, items of lists become None. A
+// sparse or quantised tensor goes with any part of it.
+Value without(const Value& tree, const std::unordered_set<std::uint64_t>& dropped);
+
+// A state dict with other names. ValueError if it is none, or two entries get one name.
+Value renamed(const Value& tree, const KeyMap& names);
+
+}  // namespace tenon

@@ -1,0 +1,191 @@
+#include "io/loader.h"
+
+#include <map>
+#include <optional>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "core/mapped_storage.h"
+#include "io/choice.h"
+#include "io/sparse.h"
+#include "io/storage_reader.h"
+#include "io/survey.h"
+#include "io/tensors.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+namespace {
+
+class Loader final : public Builder {
+ public:
+  // `kept`, if there is one, says of every tensor whether it is wanted.
+  Loader(const LoadOptions& options, const std::vector<bool>* kept)
+      : options_(options), kept_(kept) {}
+
+  void storage(std::uint32_t number, const StorageRecord& record) override {
+    if (places_.size() <= number) places_.resize(number + 1);
+    places_[number].record = record;
+  }
+  void element_type(std::uint32_t number, DType dtype) override {
+    Place& place = places_[number];
+    place.record.dtype = dtype;
+    if (place.read >= 0) reads_[static_cast<std::size_t>(place.read)].record.dtype = dtype;
+  }
+  Tensor tensor(const TensorRecord& record) override {
+    const std::uint32_t number = made_++;
+    if (kept_ != nullptr && !(*kept_)[number]) {
+      const Tensor stand_in =
+          tensor_over(record, Storage::without_data(0, Device::meta()), Device::meta());
+      dropped_.insert(stand_in.id());
+      return stand_in;
+    }
+    if (record.storage == TensorRecord::kNoStorage)
+      return tensor_over(record, Storage::without_data(0, Device::meta()), Device::meta());
+    Place& place = places_[record.storage];
+    if (!place.storage.defined()) find_memory(place);
+    return tensor_over(record, place.storage, place.storage.device());
+  }
+  Tensor parameter(const Tensor& data, bool requires_grad) override {
+    Tensor made = parameter_over(data, requires_grad);
+    if (dropped_.contains(data.id())) dropped_.insert(made.id());
+    return made;
+  }
+  void sparse(const Value& sparse) override { sparse_.push_back(sparse); }
+
+  // Reads what is not mapped. With checksums, what is mapped is read too, and only compared.
+  void fill() {
+    const bool verify = options_.verify.value_or(true);
+    if (options_.mmap && options_.verify.value_or(false)) {
+      for (const Place& place : places_) {
+        if (place.storage.defined() && place.read < 0 && !place.storage.device().is_meta())
+          reads_.push_back({place.record, nullptr});
+      }
+    }
+    read_storages(reads_, verify, options_.watch);
+    for (const auto& [source, file] : mappings_) source->check_unchanged();
+    for (const Value& one : sparse_) check(one);
+  }
+
+  const std::unordered_set<std::uint64_t>& dropped() const noexcept { return dropped_; }
+
+ private:
+  struct Place {
+    StorageRecord record;
+    Storage storage;
+    std::int64_t read = -1;  // its place among what is read; -1: it is mapped, or on meta
+  };
+  struct Mapped {
+    Ref<Mapping> mapping;
+    std::uint64_t start = 0;
+  };
+
+  Device target(const StorageRecord& record) const {
+    if (record.without_data) return Device::meta();
+    if (const auto chosen = options_.map_location(record.location)) {
+      if (!chosen->is_cpu() && !chosen->is_meta()) {
+        throw NotImplementedError(
+            concat("load: tensors cannot be put on ", chosen->str(),
+                   " yet: load them with .map_location = \"cpu\" and move them with to()"));
+      }
+      return *chosen;
+    }
+    if (record.location == "cpu") return Device::cpu();
+    throw DeviceError(concat(record.source->name(), ": storage ", record.key, " was on ",
+                             record.location,
+                             ", which cannot be restored here: load it with .map_location = "
+                             "\"cpu\""));
+  }
+
+  void find_memory(Place& place) {
+    const StorageRecord& record = place.record;
+    const auto bytes = static_cast<std::size_t>(record.nbytes);
+    if (target(record).is_meta()) {
+      place.storage = Storage::without_data(bytes, Device::meta());
+      return;
+    }
+    if (options_.mmap && bytes != 0 && is_mappable(record)) {
+      const Mapped& file = mapped(record.source);
+      if (file.mapping) {
+        place.storage = mapped_storage(file.mapping,
+                                       static_cast<std::size_t>(file.start + record.offset), bytes);
+        return;
+      }
+    }
+    place.storage = Storage::allocate(bytes);
+    place.read = static_cast<std::int64_t>(reads_.size());
+    reads_.push_back({record, static_cast<std::byte*>(place.storage.data())});
+  }
+
+  const Mapped& mapped(const Source* source) {
+    if (source == last_source_) return *last_mapped_;
+    const auto [place, fresh] = mappings_.try_emplace(source);
+    if (fresh) {
+      place->second.mapping =
+          source->map(options_.shared ? Mapping::Mode::shared : Mapping::Mode::private_copy,
+                      place->second.start);
+    }
+    last_source_ = source;
+    last_mapped_ = &place->second;
+    return place->second;
+  }
+
+  // A tensor's elements, packed. Those of a mapped file are read: touching the mapping is a signal
+  // if somebody has cut the file short.
+  Tensor elements(const Tensor& tensor) const {
+    const Layout& layout = tensor.layout();
+    const auto* data = static_cast<const std::byte*>(tensor.storage().data());
+    for (const auto& [source, file] : mappings_) {
+      if (!file.mapping || data < file.mapping->data() ||
+          data >= file.mapping->data() + file.mapping->size())
+        continue;
+      const Storage copy = Storage::allocate(tensor.storage().nbytes());
+      source->read_at(static_cast<std::uint64_t>(data - file.mapping->data()) - file.start,
+                      {static_cast<std::byte*>(copy.data()), copy.nbytes()});
+      TensorRecord record;
+      record.dtype = tensor.dtype();
+      record.shape = layout.shape;
+      record.stride = layout.strides;
+      record.offset = layout.offset;
+      return packed_copy(tensor_over(record, copy, Device::cpu()));
+    }
+    return packed_copy(tensor);
+  }
+  void check(const Value& sparse) const {
+    const std::string& file = places_.empty() ? std::string() : places_[0].record.source->name();
+    for (const auto& [indices, bounds] : index_bounds(sparse, file)) {
+      if (!indices.device().is_meta()) check_indices(elements(indices), bounds, file, 0);
+    }
+  }
+
+  const LoadOptions& options_;
+  const std::vector<bool>* kept_;
+  std::uint32_t made_ = 0;
+  std::map<const Source*, Mapped> mappings_;
+  const Source* last_source_ = nullptr;
+  const Mapped* last_mapped_ = nullptr;
+  std::vector<Place> places_;
+  std::vector<StorageRead> reads_;
+  std::vector<Value> sparse_;
+  std::unordered_set<std::uint64_t> dropped_;
+};
+
+}  // namespace
+
+Value load_document(const Document& document, const Survey* survey, const LoadOptions& options) {
+  if (options.shared && !options.mmap)
+    throw ValueError("load: .shared is about mapped files: ask for .mmap too");
+  const bool chooses = options.filter || !options.path.empty();
+  std::optional<Survey> own;
+  if (chooses && survey == nullptr) survey = &own.emplace(document);
+  std::vector<bool> kept;
+  if (chooses) kept = chosen_tensors(document, *survey, options);
+
+  Loader loader(options, chooses ? &kept : nullptr);
+  Value value = document.build(loader);
+  loader.fill();
+  if (chooses) value = without(at_path(value, options.path, document), loader.dropped());
+  return options.rename.empty() ? value : renamed(value, options.rename);
+}
+
+}  // namespace tenon

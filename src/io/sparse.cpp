@@ -1,0 +1,82 @@
+#include "io/sparse.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+std::vector<std::pair<Tensor, IndexBounds>> index_bounds(const Value& sparse,
+                                                         const std::string& file) {
+  const Value& state = sparse.object_state();
+  const auto refuse = [&](std::string_view what) {
+    throw FormatError(file, 0, concat("a sparse tensor whose parts do not fit: ", what));
+  };
+  std::vector<std::int64_t> sizes;
+  const Value* size = state.find("size");
+  if (size != nullptr && size->kind() == Value::Kind::size) {
+    sizes.assign(size->as_size().begin(), size->as_size().end());
+  } else if (size != nullptr && size->kind() == Value::Kind::tuple) {
+    for (const Value& one : size->items()) {
+      if (one.kind() != Value::Kind::integer) refuse("its size");
+      sizes.push_back(one.as_int());
+    }
+  } else {
+    refuse("it has no size");
+  }
+  if (const Value* found = state.find("indices")) {
+    const Tensor indices = found->as_tensor(), values = state.find("values")->as_tensor();
+    if (indices.dtype() != int64 || indices.dim() != 2)
+      refuse("its indices are no matrix of int64");
+    if (indices.size(0) > static_cast<std::int64_t>(sizes.size()))
+      refuse("more rows of indices than dimensions");
+    if (values.dim() < 1 || values.size(0) != indices.size(1))
+      refuse("as many values as indices are needed");
+    return {{indices, {sizes, false}}};
+  }
+  const bool rows = state.find("crow_indices") != nullptr;
+  const Tensor compressed = state.find(rows ? "crow_indices" : "ccol_indices")->as_tensor();
+  const Tensor plain = state.find(rows ? "col_indices" : "row_indices")->as_tensor();
+  if (sizes.size() < 2) refuse("less than two dimensions");
+  if ((compressed.dtype() != int64 && compressed.dtype() != int32) ||
+      plain.dtype() != compressed.dtype())
+    refuse("its indices are neither int32 nor int64");
+  if (compressed.dim() < 1 || plain.dim() < 1) refuse("its indices have no dimension");
+  const std::int64_t across = sizes[sizes.size() - (rows ? 1 : 2)];
+  return {{compressed, {{plain.size(-1) + 1}, compressed.dim() == 1}}, {plain, {{across}, false}}};
+}
+
+void check_indices(const Tensor& packed, const IndexBounds& bounds, const std::string& file,
+                   std::uint64_t offset) {
+  const std::int64_t count = packed.numel();
+  if (count == 0) return;
+  const bool by_row = bounds.most.size() > 1;
+  const std::int64_t each = by_row ? count / std::max<std::int64_t>(packed.size(0), 1) : count;
+  const auto at = [&](std::int64_t i) -> std::int64_t {
+    if (packed.dtype() == int64) return static_cast<const std::int64_t*>(packed.data_ptr())[i];
+    return static_cast<const std::int32_t*>(packed.data_ptr())[i];
+  };
+  std::int64_t before = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t index = at(i);
+    const std::int64_t most = bounds.most[by_row ? static_cast<std::size_t>(i / each) : 0];
+    if (index < 0 || index >= most) {
+      throw FormatError(file, offset,
+                        concat("a sparse tensor whose index ", index, " at position ", i,
+                               " is outside of 0 to ", most - 1));
+    }
+    if (bounds.compressed && (index < before || (i == 0 && index != 0)))
+      throw FormatError(file, offset,
+                        concat("a sparse tensor whose compressed indices go back at position ", i,
+                               ", or do not begin with 0"));
+    before = index;
+  }
+  if (bounds.compressed && before != bounds.most[0] - 1) {
+    throw FormatError(file, offset,
+                      concat("a sparse tensor whose compressed indices end with ", before,
+                             " and not with the number of its values, ", bounds.most[0] - 1));
+  }
+}
+
+}  // namespace tenon

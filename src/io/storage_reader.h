@@ -1,0 +1,29 @@
+// The bytes of storages from files into memory, on all threads, each byte compared with its
+// checksum while it is in the cache.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "io/records.h"
+#include "tenon/watch.h"
+
+namespace tenon {
+
+struct StorageRead {
+  StorageRecord record;
+  std::byte* into = nullptr;  // null: the bytes are only compared
+};
+
+// ChecksumError, naming the first storage that is wrong; IoError, FormatError and CancelledError.
+// After an error the memory holds anything.
+void read_storages(std::span<const StorageRead> reads, bool verify, const Watch& watch);
+
+// ChecksumError if it is not the record's.
+void check_crc(const StorageRecord& record, std::uint32_t crc);
+
+// Elements of the other byte order become ours.
+void swap_bytes(std::span<std::byte> bytes, DType dtype);
+
+}  // namespace tenon

@@ -1,0 +1,42 @@
+#include "io/survey.h"
+
+#include "io/tensors.h"
+
+namespace tenon {
+
+Survey::Survey(const Document& document) : file_(document.source().name()) {
+  tree_ = document.build(*this);
+}
+
+void Survey::storage(std::uint32_t number, const StorageRecord& record) {
+  if (storages_.size() <= number) storages_.resize(number + 1);
+  storages_[number] = record;
+}
+void Survey::element_type(std::uint32_t number, DType dtype) { storages_[number].dtype = dtype; }
+
+Tensor Survey::tensor(const TensorRecord& record) {
+  const std::uint64_t bytes =
+      record.storage == TensorRecord::kNoStorage ? 0 : storages_[record.storage].nbytes;
+  Tensor made =
+      tensor_over(record, Storage::without_data(static_cast<std::size_t>(bytes), Device::meta()),
+                  Device::meta());
+  TensorRecord& kept = records_.emplace(made.id(), record).first->second;
+  kept.number = made_++;
+  return made;
+}
+
+Tensor Survey::parameter(const Tensor& data, bool requires_grad) {
+  Tensor made = parameter_over(data, requires_grad);
+  TensorRecord record = records_.at(data.id());
+  record.parameter = true;
+  record.requires_grad = requires_grad;
+  records_.emplace(made.id(), std::move(record));
+  return made;
+}
+
+void Survey::sparse(const Value& sparse) {
+  for (auto& [indices, bounds] : index_bounds(sparse, file_))
+    bounds_.emplace(records_.at(indices.id()).number, std::move(bounds));
+}
+
+}  // namespace tenon

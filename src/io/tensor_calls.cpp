@@ -1,0 +1,238 @@
+#include "io/tensor_calls.h"
+
+#include <limits>
+#include <optional>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+namespace {
+
+using ItemKind = PickleItem::Kind;
+using NodeKind = PickleNode::Kind;
+
+}  // namespace
+
+Role TensorCalls::role(const PickleItem& global) const {
+  const PickleNode& node = pickle_.node(global);
+  return role_of(pickle_.text(node.a), pickle_.text(node.b));
+}
+
+void TensorCalls::wrong(const Arguments& args, std::string_view what) const {
+  pickle_.fail(args.call, concat(pickle_.name_of(pickle_.node(args.call.a)), ": ", what));
+}
+
+void TensorCalls::need(const Arguments& args, std::size_t least, std::size_t most) const {
+  if (args.items.size() < least || args.items.size() > most)
+    wrong(args, concat(args.items.size(), " arguments, and ", least, " to ", most, " are known"));
+}
+
+std::int64_t TensorCalls::integer(const Arguments& args, const PickleItem& item,
+                                  std::string_view what) const {
+  if (item.kind != ItemKind::integer) wrong(args, concat(what, " is no integer"));
+  return item.integer;
+}
+
+bool TensorCalls::boolean(const Arguments& args, const PickleItem& item,
+                          std::string_view what) const {
+  if (item.kind != ItemKind::boolean) wrong(args, concat(what, " is no bool"));
+  return item.integer != 0;
+}
+
+const PickleNode& TensorCalls::node(const Arguments& args, const PickleItem& item, NodeKind kind,
+                                    std::string_view what) const {
+  if (item.kind != ItemKind::node || pickle_.node(item).kind != kind)
+    wrong(args, concat("no ", what));
+  return pickle_.node(item);
+}
+
+Dims TensorCalls::dims(const Arguments& args, const PickleItem& item, std::string_view what) const {
+  const PickleNode* from = item.kind == ItemKind::node ? &pickle_.node(item) : nullptr;
+  if (from != nullptr && from->kind == NodeKind::call && role(from->a) == Role::size) {
+    const auto inner = pickle_.items(pickle_.node(from->b));
+    if (inner.size() != 1) wrong(args, concat("no ", what));
+    from = inner[0].kind == ItemKind::node ? &pickle_.node(inner[0]) : nullptr;
+  }
+  if (from == nullptr || (from->kind != NodeKind::tuple && from->kind != NodeKind::list))
+    wrong(args, concat(what, " are no tuple"));
+  const auto items = pickle_.items(*from);
+  if (items.size() > 64) wrong(args, concat(items.size(), " dimensions are more than 64"));
+  Dims out;
+  for (const PickleItem& one : items) out.push_back(integer(args, one, what));
+  return out;
+}
+
+DType TensorCalls::dtype(const Arguments& args, const PickleItem& item) const {
+  const PickleNode& global = node(args, item, NodeKind::global, "dtype");
+  const auto found =
+      pickle_.text(global.a) == "torch" ? dtype_called(pickle_.text(global.b)) : std::nullopt;
+  if (!found) wrong(args, concat("a dtype named ", pickle_.name_of(global), " is not known"));
+  return *found;
+}
+
+std::string_view TensorCalls::text_of(const PickleNode& at, const PickleItem& item,
+                                      std::string_view what) const {
+  if (item.kind != ItemKind::text) pickle_.fail(at, concat("storage: ", what, " is no text"));
+  return pickle_.text(item);
+}
+
+std::int64_t TensorCalls::count_of(const PickleNode& at, const PickleItem& item) const {
+  if (item.kind != ItemKind::integer || item.integer < 0)
+    pickle_.fail(at, "storage: its size is no count");
+  return item.integer;
+}
+
+TensorCalls::StorageUse TensorCalls::storage(const PickleNode& id) {
+  if (id.a.kind != ItemKind::node || pickle_.node(id.a).kind != NodeKind::tuple)
+    pickle_.fail(id, "a persistent id that is no tuple");
+  const auto parts = pickle_.items(pickle_.node(id.a));
+  if ((parts.size() != 5 && parts.size() != 6) || parts[0].kind != ItemKind::text ||
+      pickle_.text(parts[0]) != "storage")
+    pickle_.fail(id, "a persistent id of something else than a storage");
+  if (parts[1].kind != ItemKind::node || pickle_.node(parts[1]).kind != NodeKind::global)
+    pickle_.fail(id, "storage: its class is no name");
+  const PickleNode& kind = pickle_.node(parts[1]);
+  StorageId out;
+  const std::string_view module = pickle_.text(kind.a), name = pickle_.text(kind.b);
+  out.untyped = module == "torch.storage" && name == "UntypedStorage";
+  if (!out.untyped) {
+    const auto dtype = storage_called(module, name);
+    if (!dtype) pickle_.fail(kind, concat(pickle_.name_of(kind), " is no class of storages"));
+    out.dtype = *dtype;
+  }
+  out.arity = parts.size();
+  out.key = text_of(id, parts[2], "its key");
+  out.location = text_of(id, parts[3], "its location");
+  out.numel = count_of(id, parts[4]);
+  if (parts.size() == 6 && parts[5].kind != ItemKind::none) {
+    if (parts[5].kind != ItemKind::node || pickle_.node(parts[5]).kind != NodeKind::tuple ||
+        pickle_.items(pickle_.node(parts[5])).size() != 3)
+      pickle_.fail(id, "storage: its part is no tuple of three");
+    const auto part = pickle_.items(pickle_.node(parts[5]));
+    out.is_view = true;
+    out.view_key = text_of(id, part[0], "the key of its part");
+    out.view_offset = count_of(id, part[1]);
+    out.view_size = count_of(id, part[2]);
+  }
+  return {maker_.storage(out, id.offset), out.dtype, out.untyped};
+}
+
+Tensor TensorCalls::of_storage(const PickleNode& id) {
+  const StorageUse use = storage(id);
+  TensorRecord record;
+  record.storage = use.number;
+  record.dtype = use.dtype;
+  const std::uint64_t bytes = maker_.storage_bytes(use.number);
+  record.shape = Shape({static_cast<std::int64_t>(bytes) / itemsize(use.dtype)});
+  record.stride = {1};
+  return maker_.tensor(record);
+}
+
+Tensor TensorCalls::tensor(const Arguments& args, const TensorRecord& record) {
+  const std::uint64_t bytes = record.storage == TensorRecord::kNoStorage
+                                  ? std::numeric_limits<std::int64_t>::max()
+                                  : maker_.storage_bytes(record.storage);
+  if (const std::string wrong_text = wrong_geometry(record, bytes); !wrong_text.empty())
+    wrong(args, wrong_text);
+  if (record.requires_grad && !is_floating_point(record.dtype) && !is_complex(record.dtype))
+    wrong(args, concat("a tensor of ", info(record.dtype).name, " cannot require grad"));
+  return maker_.tensor(record);
+}
+
+void TensorCalls::hooks(const Arguments& args, const PickleItem& item) const {
+  if (item.kind == ItemKind::none) return;
+  if (item.kind != ItemKind::node) wrong(args, "its hooks are no dict");
+  const PickleNode& at = pickle_.node(item);
+  const bool dict =
+      at.kind == NodeKind::dict || (at.kind == NodeKind::call && role(at.a) == Role::ordered_dict);
+  if (!dict || !pickle_.items(at).empty()) wrong(args, "it has hooks, which would be code");
+}
+
+void TensorCalls::metadata(const Arguments& args, const PickleItem& item,
+                           TensorRecord& record) const {
+  if (item.kind == ItemKind::none) return;
+  const PickleNode& dict = node(args, item, NodeKind::dict, "metadata");
+  const auto items = pickle_.items(dict);
+  for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+    if (items[i].kind != ItemKind::text) wrong(args, "metadata with a key that is no text");
+    const std::string_view key = pickle_.text(items[i]);
+    if (key == "conj")
+      record.conj = boolean(args, items[i + 1], "conj");
+    else if (key == "neg")
+      record.neg = boolean(args, items[i + 1], "neg");
+    else
+      wrong(args, concat("metadata ", key, " is not known"));
+  }
+  if (record.conj && !is_complex(record.dtype)) wrong(args, "the conjugate of a real number");
+}
+
+TensorRecord TensorCalls::strided(const Arguments& args, bool& untyped) {
+  const StorageUse use = storage(node(args, args.items[0], NodeKind::persistent, "storage"));
+  TensorRecord record;
+  record.storage = use.number;
+  record.dtype = use.dtype;
+  record.offset = integer(args, args.items[1], "the offset");
+  record.shape = Shape(dims(args, args.items[2], "sizes"));
+  record.stride = dims(args, args.items[3], "strides");
+  untyped = use.untyped;
+  return record;
+}
+
+Tensor TensorCalls::of_tensor(const Arguments& args, Role role) {
+  if (role == Role::rebuild_tensor) {
+    need(args, 4, 4);
+    bool untyped = false;
+    const TensorRecord record = strided(args, untyped);
+    if (untyped) wrong(args, "a storage of bytes without a dtype");
+    return tensor(args, record);
+  }
+  const bool typed = role == Role::rebuild_tensor_v3;
+  need(args, typed ? 7 : 6, typed ? 8 : 7);
+  bool untyped = false;
+  TensorRecord record = strided(args, untyped);
+  record.requires_grad = boolean(args, args.items[4], "requires_grad");
+  hooks(args, args.items[5]);
+  if (typed) {
+    record.dtype = dtype(args, args.items[6]);
+    maker_.element_type(record.storage, record.dtype);
+  } else if (untyped) {
+    wrong(args, "a storage of bytes without a dtype");
+  }
+  const std::size_t last = typed ? 7 : 6;
+  if (args.items.size() > last) metadata(args, args.items[last], record);
+  return tensor(args, record);
+}
+
+Tensor TensorCalls::of_meta(const Arguments& args) {
+  need(args, 4, 4);
+  TensorRecord record;
+  record.dtype = dtype(args, args.items[0]);
+  record.shape = Shape(dims(args, args.items[1], "sizes"));
+  record.stride = dims(args, args.items[2], "strides");
+  record.requires_grad = boolean(args, args.items[3], "requires_grad");
+  return tensor(args, record);
+}
+
+void TensorCalls::as_bytes(const Arguments& args, TensorRecord& record) const {
+  const std::int64_t each = record.dtype == quint4x2 ? 2 : 4;
+  std::int64_t bytes = 1, expected = 1;
+  for (std::size_t d = record.shape.size(); d-- > 0;) {
+    const std::int64_t size = record.shape[d];
+    const bool last = d + 1 == record.shape.size();
+    if (size < 0 || d >= record.stride.size() || (size != 1 && record.stride[d] != expected))
+      wrong(args, "numbers of a few bits that do not follow each other");
+    const auto product = checked_mul(bytes, last ? size / each + (size % each != 0 ? 1 : 0) : size);
+    const auto next = checked_mul(expected, size);
+    if (!product || !next) wrong(args, "sizes that overflow");
+    bytes = *product;
+    expected = *next;
+  }
+  if (record.offset != 0) wrong(args, "numbers of a few bits with an offset");
+  record.shape = Shape({bytes});
+  record.stride = {1};
+}
+
+}  // namespace tenon

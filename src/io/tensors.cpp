@@ -1,0 +1,43 @@
+#include "io/tensors.h"
+
+#include <algorithm>
+
+#include "core/alias.h"
+#include "core/body_editor.h"
+#include "core/element_copy.h"
+
+namespace tenon {
+
+Tensor tensor_over(const TensorRecord& record, Storage storage, Device device) {
+  Layout layout = Layout::packed({}, record.dtype, device);
+  layout.shape = record.shape;
+  layout.strides = record.stride;
+  layout.offset = record.offset;
+  layout.conj = record.conj;
+  layout.neg = record.neg;
+  Tensor tensor(make_ref<Body>(std::move(layout), std::move(storage)));
+  if (record.requires_grad) BodyEditor::set_requires_grad(tensor.body(), true);
+  return tensor;
+}
+
+Tensor parameter_over(const Tensor& data, bool requires_grad) {
+  Tensor parameter(alias_body(data.body(), Layout(data.layout())));
+  BodyEditor::set_parameter(parameter.body(), true);
+  if (requires_grad) BodyEditor::set_requires_grad(parameter.body(), true);
+  return parameter;
+}
+
+Tensor packed_copy(const Tensor& tensor) {
+  Tensor packed =
+      allocate_tensor(Layout::packed(tensor.layout().shape, tensor.dtype(), Device::cpu()));
+  if (packed.numel() != 0) copy_tensor(packed, tensor);
+  return packed;
+}
+
+bool is_mappable(const StorageRecord& record) {
+  const std::int64_t size = record.untyped ? 8 : std::min<std::int64_t>(itemsize(record.dtype), 8);
+  return !record.deflated && !record.big_endian && !record.without_data &&
+         record.offset % static_cast<std::uint64_t>(size) == 0;
+}
+
+}  // namespace tenon

@@ -1,0 +1,18 @@
+// Tensors as records describe them, over storages that are there already.
+#pragma once
+
+#include "io/records.h"
+#include "tenon/storage.h"
+
+namespace tenon {
+
+Tensor tensor_over(const TensorRecord& record, Storage storage, Device device);
+// Another tensor over the same memory, which is a parameter.
+Tensor parameter_over(const Tensor& data, bool requires_grad);
+// Its elements one after another on the CPU, conjugation and negation done.
+Tensor packed_copy(const Tensor& tensor);
+
+// Whether a storage can be used where it lies in the file.
+bool is_mappable(const StorageRecord& record);
+
+}  // namespace tenon

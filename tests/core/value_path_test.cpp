@@ -1,0 +1,53 @@
+#include "support/matchers.h"
+#include "tenon/value.h"
+
+namespace tenon {
+namespace {
+
+Value tree() {
+  return Value::dict({{"a.b", Value::dict({{"c", 1}})},
+                      {"a", Value::dict({{"b", Value::dict({{"c", 2}, {"d", 3}})}})},
+                      {"list", Value::list({10, Value::tuple({20, 21})})},
+                      {"state", Value::dict({{0, Value::dict({{"step", 7}})}})},
+                      {"", Value::dict({{"", 9}})},
+                      {"object", Value::object("m.C", Value::tuple({}), Value::dict({{"x", 5}}))}});
+}
+
+TEST(ValuePath, KeysAndPositionsLeadToValues) {
+  const Value t = tree();
+  EXPECT_EQ(t.find_path("list.1.0")->as_int(), 20);
+  EXPECT_EQ(t.find_path("state.0.step")->as_int(), 7);
+  EXPECT_EQ(t.find_path("object.x")->as_int(), 5);
+  EXPECT_EQ(t.find_path("list")->items().size(), 2u);
+}
+
+TEST(ValuePath, TheLongestKeyThatLeadsThereIsTaken) {
+  const Value t = tree();
+  EXPECT_EQ(t.find_path("a.b.c")->as_int(), 1);
+  EXPECT_EQ(t.find_path("a.b.d")->as_int(), 3);  // there is none under "a.b"
+}
+
+TEST(ValuePath, WhatIsNotThereIsNull) {
+  const Value t = tree();
+  for (const char* path : {"x", "a.b.c.d", "list.2", "list.x", "list.-1", "list.1.", "a.", ".x",
+                           "list.1.0.0", "list.01x"})
+    EXPECT_EQ(t.find_path(path), nullptr) << path;
+}
+
+TEST(ValuePath, EmptyPathsAndKeys) {
+  const Value t = tree();
+  EXPECT_EQ(t.find_path(""), &t);
+  EXPECT_EQ(t.find_path(".")->as_int(), 9);
+}
+
+TEST(ValuePath, ManyWaysToTheSameDictAreTriedOnce) {
+  // Every level can be entered by two keys: 2^200 ways, none of which ends.
+  Value inner = Value::dict({{"end", 1}});
+  for (int i = 0; i < 200; ++i) inner = Value::dict({{"a", inner}, {"a.a", inner}});
+  std::string path;
+  for (int i = 0; i < 250; ++i) path += "a.";
+  EXPECT_EQ(inner.find_path(path + "x"), nullptr);
+}
+
+}  // namespace
+}  // namespace tenon

@@ -1,0 +1,50 @@
+#include "tenon/key_map.h"
+
+#include "support/matchers.h"
+#include "tenon/error.h"
+
+namespace tenon {
+namespace {
+
+TEST(KeyMap, AppliesItsRulesOneAfterAnother) {
+  EXPECT_EQ(KeyMap()("a.b"), "a.b");
+  EXPECT_TRUE(KeyMap().empty());
+  EXPECT_EQ(KeyMap().strip_prefix("module.")("module.a"), "a");
+  EXPECT_EQ(KeyMap().strip_prefix("module.")("a.module."), "a.module.");
+  EXPECT_EQ(KeyMap().add_prefix("x.").strip_prefix("x.a.")("a.b"), "b");
+  EXPECT_EQ(KeyMap().rename({{"a", "b"}, {"b", "c"}})("a"), "b");
+  EXPECT_EQ(KeyMap().replace("h(\\d)", "layer\\1")("h0.h1.h"), "layer0.layer1.h");
+}
+
+TEST(KeyMap, NamesOfModulesFollowPrefixesOnly) {
+  const KeyMap map = KeyMap().strip_prefix("module.").replace("a", "b");
+  EXPECT_EQ(map.module("module"), "");
+  EXPECT_EQ(map.module("module.a"), "a");
+  EXPECT_EQ(map.module(""), "");
+  EXPECT_EQ(KeyMap().add_prefix("net.").module(""), "net");
+}
+
+TEST(KeyMap, CopiesAreTheirOwn) {
+  KeyMap first = KeyMap().add_prefix("a.");
+  KeyMap second = first;
+  second.add_prefix("b.");
+  EXPECT_EQ(first("x"), "a.x");
+  EXPECT_EQ(second("x"), "b.a.x");
+}
+
+TEST(KeyMap, WrongExpressionsAreRefused) {
+  expect_error<ValueError>([] { KeyMap().replace("(", "x"); }, "RE2");
+  expect_error<ValueError>([] { KeyMap().replace("a", "\\1"); }, "replacement");
+  expect_error<ValueError>([] { matching("[a"); }, "RE2");
+}
+
+TEST(KeyMap, AnExpressionMatchesAnywhereAlsoInALongName) {
+  EXPECT_TRUE(matching("b")("abc"));
+  EXPECT_FALSE(matching("^b")("abc"));
+  std::string name(1 << 20, 'a');
+  name.push_back('c');
+  EXPECT_TRUE(matching("(a|b)*c$")(name));
+}
+
+}  // namespace
+}  // namespace tenon
