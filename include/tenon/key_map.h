@@ -41,7 +41,8 @@ class TENON_API KeyMap {
   std::unique_ptr<Rules> rules_;
 };
 
-// Whether a regular expression (RE2's syntax) matches somewhere in a name. ValueError if it is none.
+// Whether a regular expression (RE2's syntax) matches somewhere in a name. ValueError if it is
+// none.
 TENON_API std::function<bool(std::string_view)> matching(const std::string& pattern);
 
 }  // namespace tenon

@@ -59,7 +59,7 @@ template <class T>
 T Scalar::to() const {
   if constexpr (is_opaque_type<T>) {
     throw DTypeError(concat("a number cannot become a ", info(dtype_of<T>).name,
-                            ": its elements are opaque here (of a quantised one, without a scale)"));
+                            ": its elements are opaque (of a quantised one, without a scale)"));
   } else {
     switch (kind_) {
       case Kind::boolean:

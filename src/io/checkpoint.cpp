@@ -46,17 +46,19 @@ struct Checkpoint::Impl {
       : document(std::move(opened)), source(&document->source()), survey(*document) {
     compared = std::make_unique<std::once_flag[]>(survey.storages().size());
     for (const StorageRecord& record : survey.storages()) {
-      storages.push_back({record.source->name(), record.key, record.location, record.nbytes,
-                          record.offset, record.stored, is_mappable(record)});
+      storages.push_back({record.source->name(), std::string(record.key),
+                          std::string(record.location), record.nbytes, record.offset, record.stored,
+                          is_mappable(record)});
     }
     Walk walk(source->name(), document->objects(),
               [&](const std::string& name, const Tensor& tensor) {
                 const TensorRecord& record = survey.record(tensor);
-                const std::string device = record.storage == TensorRecord::kNoStorage
-                                               ? "meta"
-                                               : survey.storages()[record.storage].location;
+                std::string device(record.storage == TensorRecord::kNoStorage
+                                       ? "meta"
+                                       : survey.storages()[record.storage].location);
                 tensors.push_back({name, record.dtype, record.shape, record.stride, record.offset,
-                                   device, record.requires_grad, record.parameter, record.storage});
+                                   std::move(device), record.requires_grad, record.parameter,
+                                   record.storage});
                 records.push_back(record);
               });
     walk.run(survey.tree());

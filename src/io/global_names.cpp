@@ -43,11 +43,10 @@ constexpr Name kNames[] = {
     {"torch", "per_channel_affine", Role::scheme},
     {"torch", "per_channel_symmetric", Role::scheme},
     {"torch", "per_channel_affine_float_qparams", Role::scheme},
-    {"torch.storage", "UntypedStorage", Role::storage},
+    {"torch.storage", "UntypedStorage", Role::untyped_storage},
 };
 
-}  // namespace
-
+// The dtype called "float32" and so on.
 std::optional<DType> dtype_called(std::string_view name) {
   for (std::size_t i = 0; i < kDTypeCount; ++i) {
     if (kDTypeTable[i].name == name) return static_cast<DType>(i);
@@ -78,17 +77,21 @@ std::optional<DType> storage_called(std::string_view module, std::string_view na
   return std::nullopt;
 }
 
-Role role_of(std::string_view module, std::string_view name) {
+}  // namespace
+
+Meaning meaning_of(std::string_view module, std::string_view name) {
   for (const Name& known : kNames) {
-    if (known.name == name && known.module == module) return known.role;
+    if (known.name == name && known.module == module) return {known.role};
   }
-  if (storage_called(module, name)) return Role::storage;
-  if (module == "torch" && dtype_called(name)) return Role::dtype;
-  return Role::unknown;
+  if (const auto dtype = storage_called(module, name)) return {Role::storage, *dtype};
+  if (const auto dtype = module == "torch" ? dtype_called(name) : std::nullopt)
+    return {Role::dtype, *dtype};
+  return {};
 }
 
-bool is_known_global(std::string_view module, std::string_view name) {
-  return role_of(module, name) != Role::unknown;
+std::uint32_t meaning_code(std::string_view module, std::string_view name) {
+  const Meaning meaning = meaning_of(module, name);
+  return static_cast<std::uint32_t>(meaning.role) | static_cast<std::uint32_t>(meaning.dtype) << 8;
 }
 
 }  // namespace tenon

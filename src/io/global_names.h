@@ -25,8 +25,9 @@ enum class Role : std::uint8_t {
   device,
   layout,
   dtype,
-  scheme,   // of quantisation
-  storage,  // a class of storages
+  scheme,           // of quantisation
+  storage,          // a class of storages
+  untyped_storage,  // of bytes
   tensor_class,
   parameter_class,
   rebuild_tensor,
@@ -41,13 +42,18 @@ enum class Role : std::uint8_t {
   rebuild_from_type,
 };
 
-Role role_of(std::string_view module, std::string_view name);
-// Whether a name is one of those that tensors and plain values are made of.
-bool is_known_global(std::string_view module, std::string_view name);
+// A name and, if it is that of a dtype or a class of storages, which.
+struct Meaning {
+  Role role = Role::unknown;
+  DType dtype = uint8;
+};
 
-// The dtype called "float32" and so on; nothing if there is none.
-std::optional<DType> dtype_called(std::string_view name);
-// The elements of a class of storages ("torch", "FloatStorage"); nothing if it is none of these.
-std::optional<DType> storage_called(std::string_view module, std::string_view name);
+Meaning meaning_of(std::string_view module, std::string_view name);
+
+// The same as a number, 0 for names that are not known.
+std::uint32_t meaning_code(std::string_view module, std::string_view name);
+constexpr Meaning meaning_from(std::uint32_t code) noexcept {
+  return {static_cast<Role>(code & 0xff), static_cast<DType>(code >> 8 & 0xff)};
+}
 
 }  // namespace tenon

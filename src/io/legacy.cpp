@@ -20,8 +20,6 @@ constexpr std::string_view kMagic{"\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 10
 constexpr std::int64_t kProtocol = 1001;
 constexpr std::uint64_t kLargestPickles = std::uint64_t{256} << 20, kFirstLook = 1 << 20;
 
-bool knows_nothing(std::string_view, std::string_view) { return false; }
-
 class LegacyDocument final : public Document {
  public:
   LegacyDocument(std::shared_ptr<const Source> source, const DocumentOptions& options)
@@ -32,12 +30,13 @@ class LegacyDocument final : public Document {
     read_pickles();
     check_magic();
     const std::uint64_t at = at_;
-    const Pickle protocol = next(knows_nothing);
+    const Pickle protocol = next(Pickle::Names::known, nullptr);
     if (protocol.root().kind != PickleItem::Kind::integer || protocol.root().integer != kProtocol)
       refuse(at, "its protocol is not 1001, the only one there was");
-    system(next(knows_nothing));
-    program_ = std::make_unique<Pickle>(next(inert_ ? nullptr : is_known_global));
-    keys(next(knows_nothing));
+    system(next(Pickle::Names::known, nullptr));
+    program_ = std::make_unique<Pickle>(
+        next(inert_ ? Pickle::Names::any : Pickle::Names::known, meaning_code));
+    keys(next(Pickle::Names::known, nullptr));
     find_storages();
   }
 
@@ -73,7 +72,8 @@ class LegacyDocument final : public Document {
       source_->read_at(0, held_);
       try {
         at_ = 0;
-        for (int i = 0; i < 5; ++i) next(nullptr);  // which names they have is looked at later
+        for (int i = 0; i < 5; ++i)
+          next(Pickle::Names::any, nullptr);  // which names they have is looked at later
         break;
       } catch (const FormatError&) {
         if (tried == most) throw;
@@ -84,13 +84,13 @@ class LegacyDocument final : public Document {
     at_ = 0;
   }
   void check_magic() {
-    const Pickle magic = next(knows_nothing);
+    const Pickle magic = next(Pickle::Names::known, nullptr);
     if (magic.root().kind != PickleItem::Kind::big_integer || magic.text(magic.root()) != kMagic)
       refuse(0, "a pickle, and no checkpoint: it does not begin with PyTorch's number");
   }
-  Pickle next(Pickle::Known known) {
+  Pickle next(Pickle::Names allowed, Pickle::Meaning meaning) {
     Pickle pickle(std::span<const std::byte>(held_).subspan(static_cast<std::size_t>(at_)), at_,
-                  source_->name(), known);
+                  source_->name(), meaning, allowed);
     at_ += pickle.size();
     return pickle;
   }
@@ -139,7 +139,9 @@ class LegacyMaker final : public TensorMaker {
     if (id.untyped) fail(at, "a storage of bytes, which files of this kind do not have");
     const auto bytes = checked_mul(id.numel, itemsize(id.dtype));
     if (!bytes) fail(at, concat("storage ", id.key, ": ", id.numel, " elements overflow"));
-    Root& root = roots_.try_emplace(id.key, Root{id.dtype, id.numel, id.location}).first->second;
+    Root& root =
+        roots_.try_emplace(std::string(id.key), Root{id.dtype, id.numel, std::string(id.location)})
+            .first->second;
     if (root.dtype != id.dtype || root.numel != id.numel || root.location != id.location)
       fail(at, concat("storage ", id.key, " is described in two ways"));
     std::int64_t offset = 0, count = id.numel;
@@ -150,7 +152,7 @@ class LegacyMaker final : public TensorMaker {
       offset = id.view_offset;
       count = id.view_size;
     }
-    const auto part = std::tuple(id.key, offset, count);
+    const auto part = std::tuple(std::string(id.key), offset, count);
     if (const auto found = numbers_.find(part); found != numbers_.end()) return found->second;
     StorageRecord record;
     record.source = &document_.source();

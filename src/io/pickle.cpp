@@ -18,6 +18,7 @@ using NodeKind = PickleNode::Kind;
 
 constexpr std::size_t kMostNodes = std::size_t{16} << 20;
 constexpr std::size_t kMostOnStack = std::size_t{8} << 20;
+constexpr std::size_t kMostReserved = std::size_t{32} << 20;
 constexpr std::size_t kMostMarks = 10'000;
 constexpr int kMostLevels = 1000;
 constexpr std::uint32_t kHighestMemo = std::uint32_t{16} << 20;
@@ -83,8 +84,14 @@ enum Op : std::uint8_t {
 
 class PickleMachine {
  public:
-  PickleMachine(Pickle& out, Pickle::Known known)
-      : out_(out), known_(known), reader_(out.bytes_, out.base_, out.file_) {}
+  PickleMachine(Pickle& out, Pickle::Meaning meaning, Pickle::Names allowed)
+      : out_(out), meaning_(meaning), allowed_(allowed), reader_(out.bytes_, out.base_, out.file_) {
+    // About what a pickle of tensors needs; what is not used of it costs nothing.
+    const std::size_t bytes = std::min(out.bytes_.size(), kMostReserved);
+    out.nodes_.reserve(bytes / 16);
+    out.pool_.reserve(bytes / 8);
+    memo_.reserve(bytes / 12);
+  }
 
   void run() {
     for (;;) {
@@ -112,7 +119,7 @@ class PickleMachine {
       case kStop: return stop();
       case kPop: return pop_one();
       case kPopMark: return pop_to_mark();
-      case kDup: return push(top());
+      case kDup: return again(top());
       case kNone: return push({Kind::none, 0, {}});
       case kNewTrue: return push_integer(Kind::boolean, 1);
       case kNewFalse: return push_integer(Kind::boolean, 0);
@@ -285,7 +292,7 @@ class PickleMachine {
   }
 
   Pickle::Extra& extra_of(PickleNode& node) {
-    if (node.extra == PickleNode::kNoExtra) {
+    if (node.extra == PickleNode::kNone) {
       node.extra = static_cast<std::uint32_t>(out_.extras_.size());
       out_.extras_.emplace_back();
     }
@@ -340,10 +347,18 @@ class PickleMachine {
     return false;
   }
   bool get(std::uint32_t index) {
-    if (index < memo_.size() && memo_[index].kind != Kind::nothing) return push(memo_[index]);
+    if (index < memo_.size() && memo_[index].kind != Kind::nothing) return again(memo_[index]);
     const auto found = far_memo_.find(index);
     if (found == far_memo_.end()) fail(concat("memo number ", index, " was never set"));
-    return push(found->second);
+    return again(found->second);
+  }
+  // A value that is in more than one place from now on.
+  bool again(const PickleItem& item) {
+    if (item.kind == Kind::node) {
+      PickleNode& node = out_.nodes_[static_cast<std::size_t>(item.place)];
+      if (node.shared == PickleNode::kNone) node.shared = out_.shared_++;
+    }
+    return push(item);
   }
 
   bool global() {
@@ -370,7 +385,8 @@ class PickleMachine {
     if (first.size() > 1024 || second.size() > 1024)
       fail("a global with a name of more than 1024 bytes");
     if (!is_utf8(first) || !is_utf8(second)) fail("a global whose name is not UTF-8");
-    if (known_ != nullptr && !known_(first, second)) {
+    const std::uint32_t meaning = meaning_ != nullptr ? meaning_(first, second) : 0;
+    if (allowed_ == Pickle::Names::known && (meaning & 0xff) == 0) {
       fail(
           concat("it names ", first, ".", second,
                  ", which is no part of tensors and plain values: the file holds a pickled object. "
@@ -379,6 +395,7 @@ class PickleMachine {
     PickleNode node{NodeKind::global};
     node.a = module;
     node.b = name;
+    node.count = meaning;
     return push_node(node);
   }
   NodeKind kind_of(const PickleItem& item) const {
@@ -436,7 +453,8 @@ class PickleMachine {
   }
 
   Pickle& out_;
-  Pickle::Known known_;
+  Pickle::Meaning meaning_;
+  Pickle::Names allowed_;
   ByteReader reader_;
   std::uint64_t op_at_ = 0;
   std::vector<PickleItem> stack_;
@@ -447,20 +465,20 @@ class PickleMachine {
 };
 
 Pickle::Pickle(std::span<const std::byte> bytes, std::uint64_t base, const std::string& file,
-               Known known)
+               Meaning meaning, Names allowed)
     : bytes_(bytes), base_(base), file_(file) {
-  PickleMachine(*this, known).run();
+  PickleMachine(*this, meaning, allowed).run();
 }
 
 std::span<const PickleItem> Pickle::items(const PickleNode& node) const {
   if (node.kind == NodeKind::tuple)
     return std::span(pool_).subspan(static_cast<std::size_t>(node.a.place), node.count);
-  if (node.extra == PickleNode::kNoExtra) return {};
+  if (node.extra == PickleNode::kNone) return {};
   return extras_[node.extra].items;
 }
 
 PickleItem Pickle::state(const PickleNode& node) const {
-  return node.extra == PickleNode::kNoExtra ? PickleItem() : extras_[node.extra].state;
+  return node.extra == PickleNode::kNone ? PickleItem() : extras_[node.extra].state;
 }
 
 std::string_view Pickle::text(const PickleItem& item) const {
@@ -469,13 +487,6 @@ std::string_view Pickle::text(const PickleItem& item) const {
 
 std::string Pickle::name_of(const PickleNode& global) const {
   return concat(text(global.a), ".", text(global.b));
-}
-
-bool Pickle::is_global(const PickleItem& item, std::string_view module,
-                       std::string_view name) const {
-  if (item.kind != Kind::node) return false;
-  const PickleNode& at = node(item);
-  return at.kind == NodeKind::global && text(at.b) == name && text(at.a) == module;
 }
 
 void Pickle::fail(const PickleNode& at, const std::string& reason) const {

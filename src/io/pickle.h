@@ -56,23 +56,26 @@ struct PickleNode {
     persistent,  // something outside the pickle, named by `a`
   };
   Kind kind;
-  std::uint32_t extra = kNoExtra;  // items and state, of what may change
-  std::uint32_t count = 0;         // of a tuple's items
-  std::uint16_t depth = 0;         // levels below it, as far as they were there when it was made
-  std::uint64_t offset = 0;        // where in the file it was made
+  std::uint32_t extra = kNone;   // items and state, of what may change
+  std::uint32_t count = 0;       // of a tuple's items; of a global, what its name means
+  std::uint32_t shared = kNone;  // a number of its own, if it is used in several places
+  std::uint16_t depth = 0;       // levels below it, as far as they were there when it was made
+  std::uint64_t offset = 0;      // where in the file it was made
   PickleItem a = {}, b = {};
 
-  static constexpr std::uint32_t kNoExtra = 0xffffffff;
+  static constexpr std::uint32_t kNone = 0xffffffff;
 };
 
 class TENON_API Pickle {
  public:
-  using Known = bool (*)(std::string_view module, std::string_view name);
+  // What a name means to its reader, whose low byte is 0 if it means nothing.
+  using Meaning = std::uint32_t (*)(std::string_view module, std::string_view name);
+  enum class Names : std::uint8_t { known, any };  // those that mean something, or all
 
   // Runs one program, which begins with the first of these bytes. `base` is where they are in the
-  // file. FormatError for anything that is not a complete, well-formed program of known names.
+  // file. FormatError for anything that is not a complete, well-formed program of allowed names.
   Pickle(std::span<const std::byte> bytes, std::uint64_t base, const std::string& file,
-         Known known);
+         Meaning meaning, Names allowed);
 
   PickleItem root() const noexcept { return root_; }
   std::size_t size() const noexcept { return size_; }  // bytes that belong to the program
@@ -82,13 +85,13 @@ class TENON_API Pickle {
     return nodes_[static_cast<std::size_t>(item.place)];
   }
   std::size_t nodes() const noexcept { return nodes_.size(); }
+  std::size_t shared_nodes() const noexcept { return shared_; }
   std::span<const PickleItem> items(const PickleNode& node) const;
   // What BUILD gave it; of several, the last. Kind nothing if there was none.
   PickleItem state(const PickleNode& node) const;
   std::string_view text(const PickleItem& item) const;  // text, bytes and big integers
   // "module.name" of a global.
   std::string name_of(const PickleNode& global) const;
-  bool is_global(const PickleItem& item, std::string_view module, std::string_view name) const;
 
   [[noreturn]] void fail(const PickleNode& at, const std::string& reason) const;
 
@@ -104,6 +107,7 @@ class TENON_API Pickle {
   const std::string& file_;
   PickleItem root_;
   std::size_t size_ = 0;
+  std::uint32_t shared_ = 0;
   std::vector<PickleNode> nodes_;
   std::vector<PickleItem> pool_;  // items of tuples
   std::vector<Extra> extras_;

@@ -34,8 +34,8 @@ class PthDocument final : public Document {
     if (program->deflated && program->size / 64 > program->stored + 4096)
       refuse("data.pkl is deflated to less than a 64th, which no real one is");
     bytes_ = zip_.read(*program, kLargestPickle);
-    pickle_ = std::make_unique<Pickle>(bytes_, program->data, source_->name(),
-                                       inert_ ? nullptr : is_known_global);
+    pickle_ = std::make_unique<Pickle>(bytes_, program->data, source_->name(), meaning_code,
+                                       inert_ ? Pickle::Names::any : Pickle::Names::known);
     if (pickle_->size() != bytes_.size())
       throw FormatError(source_->name(), program->data + pickle_->size(),
                         "data.pkl goes on behind its end");
@@ -93,33 +93,37 @@ class PthDocument final : public Document {
 class PthMaker final : public TensorMaker {
  public:
   PthMaker(const PthDocument& document, Builder& builder)
-      : document_(document), builder_(builder) {}
+      : document_(document), builder_(builder), by_entry_(document.zip().entries().size(), kNone) {
+    storages_.reserve(by_entry_.size());
+  }
 
   std::uint32_t storage(const StorageId& id, std::uint64_t at) override {
     const auto bytes = checked_mul(id.numel, itemsize(id.dtype));
     if (!bytes) fail(at, concat("storage ", id.key, ": ", id.numel, " elements overflow"));
     if (id.arity != 5) fail(at, "the id of a storage has six parts, which only older files have");
-    if (const auto found = numbers_.find(id.key); found != numbers_.end()) {
-      const Known& known = storages_[found->second];
-      if (known.record.dtype != id.dtype || known.untyped != id.untyped ||
-          known.record.location != id.location ||
-          known.record.nbytes != static_cast<std::uint64_t>(*bytes))
+    const bool meta = id.location == "meta";
+    const ZipEntry* entry = meta ? nullptr : document_.zip().find_storage(id.key);
+    if (!meta && entry == nullptr) fail(at, concat("storage ", id.key, " is not in the archive"));
+    std::uint32_t& number =
+        meta ? without_entry_.try_emplace(std::string(id.key), kNone).first->second
+             : by_entry_[static_cast<std::size_t>(entry - document_.zip().entries().data())];
+    if (number != kNone) {
+      const StorageRecord& known = storages_[number];
+      if (known.dtype != id.dtype || known.untyped != id.untyped || known.location != id.location ||
+          known.nbytes != static_cast<std::uint64_t>(*bytes))
         fail(at, concat("storage ", id.key, " is described in two ways"));
-      return found->second;
+      return number;
     }
-    Known known;
-    known.untyped = known.record.untyped = id.untyped;
-    StorageRecord& record = known.record;
+    number = static_cast<std::uint32_t>(storages_.size());
+    StorageRecord& record = storages_.emplace_back();
+    record.untyped = id.untyped;
     record.source = &document_.source();
     record.key = id.key;
     record.location = id.location;
     record.dtype = id.dtype;
     record.nbytes = static_cast<std::uint64_t>(*bytes);
-    record.without_data = id.location == "meta";
-    if (!record.without_data) {
-      const std::string name = concat("data/", id.key);
-      const ZipEntry* entry = document_.zip().find(name);
-      if (entry == nullptr) fail(at, concat("storage ", id.key, " is not in the archive"));
+    record.without_data = meta;
+    if (!meta) {
       if (entry->size != record.nbytes) {
         fail(at, concat("storage ", id.key, " should have ", record.nbytes,
                         " bytes, and its record has ", entry->size));
@@ -131,14 +135,11 @@ class PthMaker final : public TensorMaker {
       record.has_crc = document_.has_checksums();
       record.big_endian = document_.big_endian();
     }
-    const auto number = static_cast<std::uint32_t>(storages_.size());
-    storages_.push_back(std::move(known));
-    numbers_.emplace(id.key, number);
-    builder_.storage(number, storages_.back().record);
+    builder_.storage(number, record);
     return number;
   }
   std::uint64_t storage_bytes(std::uint32_t storage) const override {
-    return storages_[storage].record.nbytes;
+    return storages_[storage].nbytes;
   }
   void element_type(std::uint32_t storage, DType dtype) override {
     if (storages_[storage].untyped) builder_.element_type(storage, dtype);
@@ -150,18 +151,16 @@ class PthMaker final : public TensorMaker {
   void sparse(const Value& sparse) override { builder_.sparse(sparse); }
 
  private:
-  struct Known {
-    StorageRecord record;
-    bool untyped = false;
-  };
   [[noreturn]] void fail(std::uint64_t at, const std::string& reason) const {
     throw FormatError(document_.source().name(), at, reason);
   }
 
   const PthDocument& document_;
   Builder& builder_;
-  std::vector<Known> storages_;
-  std::map<std::string, std::uint32_t, std::less<>> numbers_;
+  static constexpr std::uint32_t kNone = 0xffffffff;
+  std::vector<StorageRecord> storages_;
+  std::vector<std::uint32_t> by_entry_;                 // numbers of storages
+  std::map<std::string, std::uint32_t> without_entry_;  // the same of those on meta
 };
 
 std::vector<std::pair<std::string, std::string>> PthDocument::facts() const {

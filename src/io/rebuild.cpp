@@ -24,11 +24,7 @@ constexpr int kMostLevels = 1000;
 class Rebuilder : private TensorCalls {
  public:
   Rebuilder(const Pickle& pickle, TensorMaker& maker, bool inert)
-      : TensorCalls(pickle, maker),
-        inert_(inert),
-        done_(pickle.nodes()),
-        states_(pickle.nodes(), kNew),
-        heights_(pickle.nodes()) {}
+      : TensorCalls(pickle, maker), inert_(inert), shared_(pickle.shared_nodes()) {}
 
   Value value(const PickleItem& item, int depth) {
     switch (item.kind) {
@@ -38,36 +34,40 @@ class Rebuilder : private TensorCalls {
       case ItemKind::integer: return item.integer;
       case ItemKind::big_integer: return Value::big_integer(pickle_.text(item));
       case ItemKind::real: return item.real;
-      case ItemKind::text: return item.length < kShared ? Value(pickle_.text(item)) : shared(item);
+      case ItemKind::text:
+        return item.length < kShared ? Value(pickle_.text(item)) : long_text(item);
       case ItemKind::bytes:
-        return item.length < kShared ? Value::bytes(std::string(pickle_.text(item))) : shared(item);
+        return item.length < kShared ? Value::bytes(std::string(pickle_.text(item)))
+                                     : long_text(item);
       case ItemKind::node: break;
     }
-    const auto number = static_cast<std::size_t>(item.place);
     const PickleNode& node = pickle_.node(item);
-    if (states_[number] == kDone) {
-      deepest_ = std::max(deepest_, heights_[number]);
-      return done_[number];
+    // Only what is in several places can contain itself, or be wanted again.
+    Shared* shared = node.shared == PickleNode::kNone ? nullptr : &shared_[node.shared];
+    if (shared != nullptr && shared->height == kBusy)
+      pickle_.fail(node, "an object that contains itself");
+    if (shared != nullptr && shared->height != kNew) {
+      deepest_ = std::max(deepest_, shared->height);
+      return shared->value;
     }
-    if (states_[number] == kBusy) pickle_.fail(node, "an object that contains itself");
     if (depth > kMostLevels)
       pickle_.fail(node, concat("objects in more than ", kMostLevels, " levels"));
-    states_[number] = kBusy;
+    if (shared != nullptr) shared->height = kBusy;
     // How many levels there are below, whatever was finished when: what is shared may be high.
     const std::uint16_t beside = std::exchange(deepest_, std::uint16_t{0});
-    done_[number] = of_node(node, depth);
+    Value made = of_node(node, depth);
     if (deepest_ >= kMostLevels)
       pickle_.fail(node, concat("objects in more than ", kMostLevels, " levels"));
-    heights_[number] = static_cast<std::uint16_t>(deepest_ + 1);
-    deepest_ = std::max(beside, heights_[number]);
-    states_[number] = kDone;
-    return done_[number];
+    const auto height = static_cast<std::uint16_t>(deepest_ + 1);
+    deepest_ = std::max(beside, height);
+    if (shared != nullptr) *shared = {made, height};
+    return made;
   }
 
  private:
   // Long text that is used in many places is one text here too.
   static constexpr std::uint32_t kShared = 64;
-  Value shared(const PickleItem& item) {
+  Value long_text(const PickleItem& item) {
     Value& known = long_texts_[item.place];
     if (known.is_none()) {
       const std::string_view text = pickle_.text(item);
@@ -76,7 +76,12 @@ class Rebuilder : private TensorCalls {
     return known;
   }
 
-  static constexpr std::uint8_t kNew = 0, kBusy = 1, kDone = 2;
+  // A node that is in several places: its value, and how many levels it has.
+  static constexpr std::uint16_t kNew = 0, kBusy = 0xffff;
+  struct Shared {
+    Value value;
+    std::uint16_t height = kNew;
+  };
 
   Value of_node(const PickleNode& node, int depth) {
     switch (node.kind) {
@@ -107,9 +112,7 @@ class Rebuilder : private TensorCalls {
       pickle_.fail(dict, "a key of a dict that is NaN");
     if (key.kind != ItemKind::node) return;
     const PickleNode& at = pickle_.node(key);
-    if (at.kind == NodeKind::global &&
-        role_of(pickle_.text(at.a), pickle_.text(at.b)) == Role::dtype)
-      return;
+    if (at.kind == NodeKind::global && meaning(at).role == Role::dtype) return;
     if (!tuples || at.kind != NodeKind::tuple || at.count > 64)
       pickle_.fail(dict, "a key of a dict that is no plain value");
     for (const PickleItem& part : pickle_.items(at)) check_key(dict, part, false);
@@ -128,9 +131,8 @@ class Rebuilder : private TensorCalls {
   }
 
   Value of_global(const PickleNode& node) {
-    const std::string_view module = pickle_.text(node.a), name = pickle_.text(node.b);
-    switch (role_of(module, name)) {
-      case Role::dtype: return *dtype_called(name);
+    switch (meaning(node).role) {
+      case Role::dtype: return meaning(node).dtype;
       case Role::scheme: return Value::object(pickle_.name_of(node), Value::tuple({}), {});
       default: break;
     }
@@ -184,8 +186,8 @@ class Rebuilder : private TensorCalls {
     const PickleNode& function = node(args, args.items[0], NodeKind::global, "function");
     const PickleNode& type = node(args, args.items[1], NodeKind::global, "type");
     const PickleNode& inner = node(args, args.items[2], NodeKind::tuple, "arguments");
-    const Role kind = role_of(pickle_.text(type.a), pickle_.text(type.b));
-    const Role how = role_of(pickle_.text(function.a), pickle_.text(function.b));
+    const Role kind = meaning(type).role;
+    const Role how = meaning(function).role;
     const Arguments own{args.call, pickle_.items(inner)};
     if ((kind != Role::tensor_class && kind != Role::parameter_class) ||
         (how != Role::rebuild_tensor_v2 && how != Role::rebuild_tensor_v3)) {
@@ -411,9 +413,7 @@ class Rebuilder : private TensorCalls {
   }
 
   bool inert_;
-  std::vector<Value> done_;
-  std::vector<std::uint8_t> states_;
-  std::vector<std::uint16_t> heights_;
+  std::vector<Shared> shared_;
   std::uint16_t deepest_ = 0;  // of the children of the node that is being made
   std::map<std::uint64_t, Value> long_texts_;
 };

@@ -11,14 +11,14 @@ namespace tenon {
 
 // A storage as the pickle names it.
 struct StorageId {
-  std::string key, location;
+  std::string_view key, location;
   DType dtype = uint8;
   bool untyped = false;  // the dtype is each tensor's own
   std::int64_t numel = 0;
   std::size_t arity = 5;  // parts of the id: six before 1.6
   // Of very old files: a part of the storage, in elements.
   bool is_view = false;
-  std::string view_key;
+  std::string_view view_key;
   std::int64_t view_offset = 0, view_size = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tenon/dtype.h"
@@ -15,11 +16,11 @@ namespace tenon {
 
 class Source;
 
-// Bytes that tensors share.
+// Bytes that tensors share. Its names are in the document's memory, which outlives it.
 struct StorageRecord {
   const Source* source = nullptr;  // the file it is in
-  std::string key;                 // the file's name for it
-  std::string location;            // the device it was on: "cpu", "cuda:0"
+  std::string_view key;            // the file's name for it
+  std::string_view location;       // the device it was on: "cpu", "cuda:0"
   DType dtype = uint8;             // of its elements; uint8 where only tensors know
   std::uint64_t nbytes = 0;
   std::uint64_t offset = 0;  // in the file

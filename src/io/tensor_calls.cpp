@@ -17,8 +17,7 @@ using NodeKind = PickleNode::Kind;
 }  // namespace
 
 Role TensorCalls::role(const PickleItem& global) const {
-  const PickleNode& node = pickle_.node(global);
-  return role_of(pickle_.text(node.a), pickle_.text(node.b));
+  return meaning(pickle_.node(global)).role;
 }
 
 void TensorCalls::wrong(const Arguments& args, std::string_view what) const {
@@ -67,10 +66,10 @@ Dims TensorCalls::dims(const Arguments& args, const PickleItem& item, std::strin
 
 DType TensorCalls::dtype(const Arguments& args, const PickleItem& item) const {
   const PickleNode& global = node(args, item, NodeKind::global, "dtype");
-  const auto found =
-      pickle_.text(global.a) == "torch" ? dtype_called(pickle_.text(global.b)) : std::nullopt;
-  if (!found) wrong(args, concat("a dtype named ", pickle_.name_of(global), " is not known"));
-  return *found;
+  const Meaning found = meaning(global);
+  if (found.role != Role::dtype)
+    wrong(args, concat("a dtype named ", pickle_.name_of(global), " is not known"));
+  return found.dtype;
 }
 
 std::string_view TensorCalls::text_of(const PickleNode& at, const PickleItem& item,
@@ -96,13 +95,11 @@ TensorCalls::StorageUse TensorCalls::storage(const PickleNode& id) {
     pickle_.fail(id, "storage: its class is no name");
   const PickleNode& kind = pickle_.node(parts[1]);
   StorageId out;
-  const std::string_view module = pickle_.text(kind.a), name = pickle_.text(kind.b);
-  out.untyped = module == "torch.storage" && name == "UntypedStorage";
-  if (!out.untyped) {
-    const auto dtype = storage_called(module, name);
-    if (!dtype) pickle_.fail(kind, concat(pickle_.name_of(kind), " is no class of storages"));
-    out.dtype = *dtype;
-  }
+  const Meaning found = meaning(kind);
+  out.untyped = found.role == Role::untyped_storage;
+  if (!out.untyped && found.role != Role::storage)
+    pickle_.fail(kind, concat(pickle_.name_of(kind), " is no class of storages"));
+  out.dtype = found.dtype;
   out.arity = parts.size();
   out.key = text_of(id, parts[2], "its key");
   out.location = text_of(id, parts[3], "its location");

@@ -20,6 +20,7 @@ class TensorCalls {
     const PickleNode& call;
     std::span<const PickleItem> items;
   };
+  static Meaning meaning(const PickleNode& global) { return meaning_from(global.count); }
   Role role(const PickleItem& global) const;
   [[noreturn]] void wrong(const Arguments& args, std::string_view what) const;
   void need(const Arguments& args, std::size_t least, std::size_t most) const;

@@ -1,7 +1,6 @@
 #include "io/zip.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -41,14 +40,21 @@ int compare_folded(std::string_view a, std::string_view b) {
   return a.size() == b.size() ? 0 : a.size() < b.size() ? -1 : 1;
 }
 
-// N of "data/N", written as PyTorch writes it.
-std::optional<std::uint64_t> number_of(std::string_view name) {
-  if (!name.starts_with("data/") || name.size() == 5 || name.size() > 5 + 18) return std::nullopt;
-  if (name[5] == '0' && name.size() > 6) return std::nullopt;
+constexpr std::string_view kStorages = "data/";
+
+// N, written as PyTorch writes it.
+std::optional<std::uint64_t> number_in(std::string_view text) {
+  if (text.empty() || text.size() > 18 || (text[0] == '0' && text.size() > 1)) return std::nullopt;
   std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(name.data() + 5, name.data() + name.size(), number);
-  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    number = number * 10 + static_cast<std::uint64_t>(c - '0');
+  }
   return number;
+}
+// N of "data/N".
+std::optional<std::uint64_t> number_of(std::string_view name) {
+  return name.starts_with(kStorages) ? number_in(name.substr(kStorages.size())) : std::nullopt;
 }
 
 // Empty, or what is wrong with it.
@@ -288,6 +294,14 @@ void Zip::index_names() {
         numbered_[static_cast<std::size_t>(*number)] != kNobody)
       fail(directory_start_, "two entries have the same name");
   }
+}
+
+const ZipEntry* Zip::find_storage(std::string_view key) const {
+  if (const auto number = number_in(key); number && *number < numbered_.size()) {
+    const std::uint32_t at = numbered_[static_cast<std::size_t>(*number)];
+    return at == kNobody ? nullptr : &entries_[at];
+  }
+  return find(concat(kStorages, key));
 }
 
 const ZipEntry* Zip::find(std::string_view name) const noexcept {

@@ -36,6 +36,8 @@ class TENON_API Zip {
   const std::vector<ZipEntry>& entries() const noexcept { return entries_; }
   // Null if there is none.
   const ZipEntry* find(std::string_view name) const noexcept;
+  // The same for the storage "data/KEY".
+  const ZipEntry* find_storage(std::string_view key) const;
   // Whether no entry has a checksum: PyTorch was told not to write them.
   bool without_checksums() const noexcept { return without_checksums_; }
 

@@ -53,8 +53,7 @@ struct Rule<op::to_copy> {
     check_copy_out_of_meta("to", self.device(), like.device);
     if (like.dtype != self.dtype() && (is_opaque(like.dtype) || is_opaque(self.dtype()))) {
       throw DTypeError(concat("cannot convert ", repr(self.dtype()), " to ", repr(like.dtype),
-                              ": opaque elements cannot be converted (a quantised tensor's scale and "
-                              "zero point are not in them)"));
+                              ": opaque elements cannot be converted"));
     }
     return Layout::packed_like(like, format);
   }
@@ -80,9 +79,7 @@ struct Rule<op::copy_> {
     if (self.is_meta()) return;
     if (self.dtype() != src.dtype() && (is_opaque(self.dtype()) || is_opaque(src.dtype()))) {
       throw DTypeError(concat("copy_: cannot convert ", repr(src.dtype()), " to ",
-                              repr(self.dtype()),
-                              ": opaque elements cannot be converted (a quantised tensor's scale and "
-                              "zero point are not in them)"));
+                              repr(self.dtype()), ": opaque elements cannot be converted"));
     }
     check_written_once(self.layout());
   }

@@ -7,13 +7,13 @@ namespace {
 
 using namespace std::string_literals;
 
-bool only_known(std::string_view module, std::string_view name) {
-  return module == "m" && name == "known";
+std::uint32_t meaning(std::string_view module, std::string_view name) {
+  return module == "m" && name == "known" ? 1 : 0;
 }
 
-Pickle run(const std::string& program, Pickle::Known known = only_known) {
+Pickle run(const std::string& program, Pickle::Names allowed = Pickle::Names::known) {
   static const std::string file = "program";
-  return Pickle(std::as_bytes(std::span(program)), 100, file, known);
+  return Pickle(std::as_bytes(std::span(program)), 100, file, meaning, allowed);
 }
 
 TEST(Pickle, GivesWhatTheProgramDescribes) {
@@ -46,7 +46,7 @@ TEST(Pickle, NothingIsCalledAndUnknownNamesAreRefusedWhereTheyStand) {
   EXPECT_NO_THROW(
       run("\x80\x02"
           "cos\nsystem\n0N."s,
-          nullptr));  // inert: a name is only a name
+          Pickle::Names::any));  // inert: a name is only a name
 }
 
 TEST(Pickle, ProgramsThatAreNoneAreRefusedWithTheirPlace) {

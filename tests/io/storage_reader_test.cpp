@@ -33,7 +33,7 @@ class Files {
     for (const Place& place : places) {
       StorageRecord record;
       record.source = source_.get();
-      record.key = std::to_string(reads.size());
+      record.key = "x";
       record.offset = place.offset;
       record.nbytes = record.stored = place.nbytes;
       record.has_crc = true;
