@@ -104,17 +104,22 @@ class TENON_API Checkpoint {
   Checkpoint& operator=(Checkpoint&&) noexcept;
   ~Checkpoint();
 
-  const std::string& file() const noexcept;
+  // What is in a checkpoint lives as long as it does: none of these from one that is a temporary.
+  const std::string& file() const& noexcept;
   // "pth", "legacy", "torchscript", "safetensors" or "index"
   std::string_view format() const noexcept;
   bool has_checksums() const noexcept;
   // What the file says about itself: {"version", "3"}, {"byteorder", "little"}, ...
   std::vector<std::pair<std::string, std::string>> facts() const;
   // What is in it, with tensors on meta in the place of those in the file.
-  const Value& tree() const noexcept;
+  const Value& tree() const& noexcept;
   // Every tensor by its name. Opening is a FormatError if two have the same.
-  const std::vector<TensorFacts>& tensors() const noexcept;
-  const std::vector<StorageFacts>& storages() const noexcept;
+  const std::vector<TensorFacts>& tensors() const& noexcept;
+  const std::vector<StorageFacts>& storages() const& noexcept;
+  void file() const&& = delete;
+  void tree() const&& = delete;
+  void tensors() const&& = delete;
+  void storages() const&& = delete;
   // The place of a name in tensors(); nothing if there is none.
   std::optional<std::size_t> find(std::string_view name) const;
 

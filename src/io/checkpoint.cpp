@@ -153,15 +153,15 @@ Checkpoint Checkpoint::open(std::span<const std::byte> bytes, const OpenOptions&
       std::make_unique<Impl>(open_document(open_memory(bytes, "memory"), {options.inert})));
 }
 
-const std::string& Checkpoint::file() const noexcept { return impl_->source->name(); }
+const std::string& Checkpoint::file() const& noexcept { return impl_->source->name(); }
 std::string_view Checkpoint::format() const noexcept { return impl_->document->format(); }
 bool Checkpoint::has_checksums() const noexcept { return impl_->document->has_checksums(); }
 std::vector<std::pair<std::string, std::string>> Checkpoint::facts() const {
   return impl_->document->facts();
 }
-const Value& Checkpoint::tree() const noexcept { return impl_->survey.tree(); }
-const std::vector<TensorFacts>& Checkpoint::tensors() const noexcept { return impl_->tensors; }
-const std::vector<StorageFacts>& Checkpoint::storages() const noexcept { return impl_->storages; }
+const Value& Checkpoint::tree() const& noexcept { return impl_->survey.tree(); }
+const std::vector<TensorFacts>& Checkpoint::tensors() const& noexcept { return impl_->tensors; }
+const std::vector<StorageFacts>& Checkpoint::storages() const& noexcept { return impl_->storages; }
 
 std::optional<std::size_t> Checkpoint::find(std::string_view name) const {
   const auto at = std::lower_bound(

@@ -113,6 +113,9 @@ class Rebuilder : private TensorCalls {
     if (key.kind != ItemKind::node) return;
     const PickleNode& at = pickle_.node(key);
     if (at.kind == NodeKind::global && meaning(at).role == Role::dtype) return;
+    // Bytes are the result of a call in older protocols.
+    if (at.kind == NodeKind::call && (role(at.a) == Role::encode || role(at.a) == Role::bytes))
+      return;
     if (!tuples || at.kind != NodeKind::tuple || at.count > 64)
       pickle_.fail(dict, "a key of a dict that is no plain value");
     for (const PickleItem& part : pickle_.items(at)) check_key(dict, part, false);

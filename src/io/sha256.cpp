@@ -1,7 +1,13 @@
 #include "io/sha256.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
 
 namespace tenon {
 
@@ -17,9 +23,9 @@ constexpr std::uint32_t kRound[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-}  // namespace
+using State = std::array<std::uint32_t, 8>;
 
-void Sha256::block(const std::byte* at) noexcept {
+void plain_block(State& state, const std::byte* at) noexcept {
   std::uint32_t words[64];
   for (int i = 0; i < 16; ++i) {
     std::uint32_t word;
@@ -31,7 +37,7 @@ void Sha256::block(const std::byte* at) noexcept {
     words[i] = words[i - 16] + (std::rotr(x, 7) ^ std::rotr(x, 18) ^ x >> 3) + words[i - 7] +
                (std::rotr(y, 17) ^ std::rotr(y, 19) ^ y >> 10);
   }
-  auto [a, b, c, d, e, f, g, h] = state_;
+  auto [a, b, c, d, e, f, g, h] = state;
   for (int i = 0; i < 64; ++i) {
     const std::uint32_t one = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) +
                               ((e & f) ^ (~e & g)) + kRound[i] + words[i];
@@ -47,7 +53,78 @@ void Sha256::block(const std::byte* at) noexcept {
     a = one + two;
   }
   const std::uint32_t sums[] = {a, b, c, d, e, f, g, h};
-  for (std::size_t i = 0; i < 8; ++i) state_[i] += sums[i];
+  for (std::size_t i = 0; i < 8; ++i) state[i] += sums[i];
+}
+
+void plain_blocks(State& state, const std::byte* at, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) plain_block(state, at + i * 64);
+}
+
+#if defined(__x86_64__)
+// With the processor's own instructions, ten times as fast. They keep the state as a b e f and
+// c d g h.
+__attribute__((target("sha,sse4.1"))) void fast_blocks(State& state, const std::byte* at,
+                                                       std::size_t count) noexcept {
+  const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+  const auto load = [](const void* from) __attribute__((target("sha,sse4.1"))) {
+    return _mm_loadu_si128(static_cast<const __m128i*>(from));
+  };
+  const __m128i cdab = _mm_shuffle_epi32(load(state.data()), 0xb1);
+  const __m128i efgh = _mm_shuffle_epi32(load(state.data() + 4), 0x1b);
+  __m128i abef = _mm_alignr_epi8(cdab, efgh, 8);
+  __m128i cdgh = _mm_blend_epi16(efgh, cdab, 0xf0);
+  for (; count != 0; --count, at += 64) {
+    const __m128i abef_before = abef, cdgh_before = cdgh;
+    __m128i words[4];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; ++i) {
+      if (i < 4) {
+        words[i] = _mm_shuffle_epi8(load(at + i * 16), big_endian);
+      } else {
+        const __m128i one = words[(i - 1) & 3], two = words[(i - 2) & 3];
+        const __m128i sum = _mm_add_epi32(_mm_sha256msg1_epu32(words[i & 3], words[(i - 3) & 3]),
+                                          _mm_alignr_epi8(one, two, 4));
+        words[i & 3] = _mm_sha256msg2_epu32(sum, one);
+      }
+      const __m128i keyed = _mm_add_epi32(words[i & 3], load(kRound + i * 4));
+      cdgh = _mm_sha256rnds2_epu32(cdgh, abef, keyed);
+      abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(keyed, 0x0e));
+    }
+    abef = _mm_add_epi32(abef, abef_before);
+    cdgh = _mm_add_epi32(cdgh, cdgh_before);
+  }
+  const __m128i feba = _mm_shuffle_epi32(abef, 0x1b), dchg = _mm_shuffle_epi32(cdgh, 0xb1);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(state.data()), _mm_blend_epi16(feba, dchg, 0xf0));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(state.data() + 4), _mm_alignr_epi8(dchg, feba, 8));
+}
+
+bool has_instructions() noexcept {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  const bool wide = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_SSE4_1) != 0;
+  return wide && __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & bit_SHA) != 0;
+}
+#endif
+
+using Blocks = void (*)(State&, const std::byte*, std::size_t) noexcept;
+Blocks best() noexcept {
+#if defined(__x86_64__)
+  if (has_instructions()) return fast_blocks;
+#endif
+  return plain_blocks;
+}
+
+}  // namespace
+
+void Sha256::blocks(const std::byte* at, std::size_t count) noexcept {
+  static const Blocks chosen = best();
+  (plain_ ? plain_blocks : chosen)(state_, at, count);
+}
+
+std::string Sha256::hex_by_plain_code(std::span<const std::byte> bytes) {
+  Sha256 hash;
+  hash.plain_ = true;
+  hash.add(bytes);
+  return hash.hex();
 }
 
 void Sha256::add(std::span<const std::byte> bytes) noexcept {
@@ -58,9 +135,10 @@ void Sha256::add(std::span<const std::byte> bytes) noexcept {
     std::memcpy(held_.data() + used, bytes.data(), n);
     bytes = bytes.subspan(n);
     if (used + n < 64) return;
-    block(held_.data());
+    blocks(held_.data(), 1);
   }
-  for (; bytes.size() >= 64; bytes = bytes.subspan(64)) block(bytes.data());
+  blocks(bytes.data(), bytes.size() / 64);
+  bytes = bytes.subspan(bytes.size() / 64 * 64);
   if (!bytes.empty()) std::memcpy(held_.data(), bytes.data(), bytes.size());
 }
 

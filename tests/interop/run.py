@@ -4,7 +4,8 @@
 usage: run.py [SEED]
 
 Without a seed a new one is drawn and printed. tests/interop/generate.py asks PyTorch; the parity tests then read
-its answers instead of the recorded ones.
+its answers instead of the recorded ones. tests/interop/checkpoints.py has PyTorch and safetensors write files, and looks at
+what we read in them.
 """
 import os
 import pathlib
@@ -26,7 +27,11 @@ def main():
     # These tests read what only the project's own files have.
     own = "--gtest_filter=-Parity.EveryCastGivesTheBitsOfPyTorch:Parity.TensorsPrintAsInPyTorch211:" \
           "ParityRandom.RecordedStreamsAreDrawnAgain"
-    return subprocess.run([test, own], env={**os.environ, "TENON_CASES": str(cases)}).returncode
+    failed = subprocess.run([test, own], env={**os.environ, "TENON_CASES": str(cases)}).returncode
+    build = ROOT / "build" / "gcc"
+    failed |= subprocess.run([sys.executable, ROOT / "tests" / "interop" / "checkpoints.py", build / "cli" / "tenon",
+                              build / "examples" / "read_checkpoint", str(seed)]).returncode
+    return failed
 
 
 if __name__ == "__main__":

@@ -143,8 +143,8 @@ TEST(Load, MapLocationIsADeviceAMapOrAFunction) {
 
 TEST(Load, OnMetaNoByteIsRead) {
   std::string bytes = bytes_of(kSequence);
-  for (const StorageFacts& storage : Checkpoint::open(kSequence).storages())
-    bytes[storage.offset] ^= 1;
+  const Checkpoint whole = Checkpoint::open(kSequence);
+  for (const StorageFacts& storage : whole.storages()) bytes[storage.offset] ^= 1;
   const Checkpoint file = Checkpoint::open(std::as_bytes(std::span(bytes)));
   EXPECT_THROW(file.load(), ChecksumError);
   const std::int64_t before = memory_allocated();
@@ -157,7 +157,8 @@ TEST(Load, AMappedFileIsComparedOnRequest) {
   const TempDir folder;
   const std::string path = folder.file("damaged.pth");
   std::string bytes = bytes_of(kSequence);
-  bytes[Checkpoint::open(kSequence).storages()[0].offset] ^= 1;
+  const Checkpoint whole = Checkpoint::open(kSequence);
+  bytes[whole.storages()[0].offset] ^= 1;
   std::ofstream(path, std::ios::binary) << bytes;
   EXPECT_NO_THROW(load(path, {.mmap = true}));
   EXPECT_THROW(load(path, {.mmap = true, .verify = true}), ChecksumError);
@@ -169,7 +170,8 @@ TEST(Load, ASharedMappingWritesToTheFile) {
   const TempDir folder;
   const std::string path = folder.file("shared.pth");
   std::filesystem::copy_file(kSequence, path);
-  const std::string name = Checkpoint::open(path).tensors()[0].name;
+  const Checkpoint file = Checkpoint::open(path);
+  const std::string name = file.tensors()[0].name;
   {
     const StateDict state = load(path, {.mmap = true, .shared = true});
     state.tensor(name).fill_(42);
@@ -245,8 +247,8 @@ TEST(Load, WhatCannotLieInTheFileIsCopiedAndToldSo) {
           equal(eager.entries()[i].second.as_tensor(), mapped.entries()[i].second.as_tensor()));
     }
   }
-  for (const StorageFacts& storage : Checkpoint::open(kSequence).storages())
-    EXPECT_TRUE(storage.mappable);
+  const Checkpoint file = Checkpoint::open(kSequence);
+  for (const StorageFacts& storage : file.storages()) EXPECT_TRUE(storage.mappable);
 }
 
 TEST(Load, StopsOnRequestAndTellsHowFarItIs) {

@@ -24,5 +24,12 @@ TEST(Sha256, GivesTheKnownHashesWhateverThePieces) {
   }
 }
 
+TEST(Sha256, IsTheSameWithAndWithoutTheProcessorsOwnInstructions) {
+  for (const std::size_t n : {0u, 1u, 55u, 56u, 63u, 64u, 65u, 1000u, 4096u}) {
+    const std::string text(n, 'x');
+    EXPECT_EQ(hash(text, 1000), Sha256::hex_by_plain_code(std::as_bytes(std::span(text)))) << n;
+  }
+}
+
 }  // namespace
 }  // namespace tenon

@@ -46,6 +46,7 @@ class Files {
   void expect_read() const {
     for (std::size_t i = 0; i < reads.size(); ++i) {
       const auto& record = reads[i].record;
+      if (record.nbytes == 0) continue;
       EXPECT_EQ(std::memcmp(into_[i].data(), bytes_.data() + record.offset, into_[i].size()), 0)
           << i;
     }
