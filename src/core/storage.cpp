@@ -1,8 +1,5 @@
 #include "tenon/storage.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -12,6 +9,7 @@
 #include <utility>
 
 #include "base/device_names.h"
+#include "base/huge_pages.h"
 #include "base/text.h"
 #include "core/device_table.h"
 #include "core/mapped_storage.h"
@@ -72,18 +70,6 @@ class OwnedStorage final : public detail::StorageImpl {
   }
   static void* operator new(std::size_t, void* at) noexcept { return at; }
 };
-
-// From here on, huge pages are worth asking for: fewer page faults and fewer misses when they are
-// walked.
-constexpr std::size_t kHugePagesFrom = std::size_t{4} << 20;
-
-void advise_huge_pages(void* data, std::size_t nbytes) noexcept {
-  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<std::uintptr_t>(data) + page - 1) & ~(page - 1);
-  const auto end = (reinterpret_cast<std::uintptr_t>(data) + nbytes) & ~(page - 1);
-  // Advice: where the kernel has no huge pages the answer is an error that changes nothing.
-  if (end > begin) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-}
 
 OwnedStorage* OwnedStorage::create(std::size_t nbytes, bool zeroed) {
   constexpr std::size_t kBefore = sizeof(void*) + sizeof(OwnedStorage);

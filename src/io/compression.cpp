@@ -5,10 +5,16 @@
 #include <memory>
 #include <new>
 
+#include "io/crc32_fold.h"
+
 namespace tenon {
 
-std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) noexcept {
-  return libdeflate_crc32(before, bytes.data(), bytes.size());
+std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
+  const Folded folded = fold_crc32(bytes, ~before);
+  // A register of 0 is a checksum of all ones.
+  if (folded.consumed != 0) before = libdeflate_crc32(0xffffffff, folded.bytes, folded.used);
+  const auto rest = bytes.subspan(folded.consumed);
+  return libdeflate_crc32(before, rest.data(), rest.size());
 }
 
 namespace {

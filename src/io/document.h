@@ -17,6 +17,8 @@ namespace tenon {
 class Builder {
  public:
   virtual ~Builder();
+  // About so many storages will come.
+  virtual void expect(std::size_t /*storages*/) {}
   // A storage of the document's, by number. Called once for each that is used, before its tensors.
   virtual void storage(std::uint32_t number, const StorageRecord& record) = 0;
   // The elements of an untyped storage are of this dtype, as one of its tensors says.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <map>
 
@@ -267,19 +268,31 @@ std::unique_ptr<Document> open_index(const std::string& path, const DocumentOpti
   return std::make_unique<IndexDocument>(open_file(path), std::move(folder), options);
 }
 
-std::unique_ptr<Document> open_path(const std::string& path, const DocumentOptions& options) {
+namespace {
+
+// The file in a folder that is meant when the folder is named.
+std::string file_in(const std::string& folder) {
   struct stat facts{};
-  if (::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode)) {
-    for (const char* name : {"model.safetensors.index.json", "pytorch_model.bin.index.json",
-                             "model.safetensors", "pytorch_model.bin"}) {
-      const std::string inside = concat(path, path.ends_with('/') ? "" : "/", name);
-      if (::stat(inside.c_str(), &facts) == 0) return open_path(inside, options);
-    }
-    throw FormatError(
-        path, 0,
-        "a folder without model.safetensors or pytorch_model.bin, or their index: name the file");
+  for (const char* name : {"model.safetensors.index.json", "pytorch_model.bin.index.json",
+                           "model.safetensors", "pytorch_model.bin"}) {
+    std::string inside = concat(folder, folder.ends_with('/') ? "" : "/", name);
+    if (::stat(inside.c_str(), &facts) == 0) return inside;
   }
-  const auto source = open_file(path);
+  throw FormatError(
+      folder, 0,
+      "a folder without model.safetensors or pytorch_model.bin, or their index: name the file");
+}
+
+}  // namespace
+
+std::unique_ptr<Document> open_path(const std::string& path, const DocumentOptions& options) {
+  std::shared_ptr<Source> source;
+  try {
+    source = open_file(path);
+  } catch (const IoError& error) {
+    if (error.error_number() != EISDIR) throw;
+    return open_path(file_in(path), options);
+  }
   std::array<char, 64> head{};
   const auto length =
       static_cast<std::size_t>(std::min<std::uint64_t>(source->size(), head.size()));

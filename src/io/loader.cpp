@@ -4,6 +4,7 @@
 #include <optional>
 #include <unordered_set>
 
+#include "base/huge_pages.h"
 #include "base/text.h"
 #include "core/mapped_storage.h"
 #include "io/choice.h"
@@ -23,6 +24,7 @@ class Loader final : public Builder {
   Loader(const LoadOptions& options, const std::vector<bool>* kept)
       : options_(options), kept_(kept) {}
 
+  void expect(std::size_t storages) override { reserve_in_huge_pages(places_, storages); }
   void storage(std::uint32_t number, const StorageRecord& record) override {
     if (places_.size() <= number) places_.resize(number + 1);
     places_[number].record = record;

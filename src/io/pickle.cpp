@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "base/huge_pages.h"
 #include "base/text.h"
 #include "io/byte_reader.h"
 #include "io/utf8.h"
@@ -18,7 +19,7 @@ using NodeKind = PickleNode::Kind;
 
 constexpr std::size_t kMostNodes = std::size_t{16} << 20;
 constexpr std::size_t kMostOnStack = std::size_t{8} << 20;
-constexpr std::size_t kMostReserved = std::size_t{32} << 20;
+constexpr std::size_t kMostReserved = std::size_t{64} << 20;
 constexpr std::size_t kMostMarks = 10'000;
 constexpr int kMostLevels = 1000;
 constexpr std::uint32_t kHighestMemo = std::uint32_t{16} << 20;
@@ -88,9 +89,10 @@ class PickleMachine {
       : out_(out), meaning_(meaning), allowed_(allowed), reader_(out.bytes_, out.base_, out.file_) {
     // About what a pickle of tensors needs; what is not used of it costs nothing.
     const std::size_t bytes = std::min(out.bytes_.size(), kMostReserved);
-    out.nodes_.reserve(bytes / 16);
-    out.pool_.reserve(bytes / 8);
-    memo_.reserve(bytes / 12);
+    reserve_in_huge_pages(out.nodes_, bytes / 16);
+    reserve_in_huge_pages(out.pool_, bytes / 8);
+    reserve_in_huge_pages(memo_, bytes / 12);
+    stack_.reserve(64);
   }
 
   void run() {

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/checked.h"
+#include "base/huge_pages.h"
 #include "base/text.h"
 #include "io/document.h"
 #include "io/global_names.h"
@@ -36,6 +37,7 @@ class PthDocument final : public Document {
     bytes_ = zip_.read(*program, kLargestPickle);
     pickle_ = std::make_unique<Pickle>(bytes_, program->data, source_->name(), meaning_code,
                                        inert_ ? Pickle::Names::any : Pickle::Names::known);
+    zip_.forget_tail();
     if (pickle_->size() != bytes_.size())
       throw FormatError(source_->name(), program->data + pickle_->size(),
                         "data.pkl goes on behind its end");
@@ -94,7 +96,8 @@ class PthMaker final : public TensorMaker {
  public:
   PthMaker(const PthDocument& document, Builder& builder)
       : document_(document), builder_(builder), by_entry_(document.zip().entries().size(), kNone) {
-    storages_.reserve(by_entry_.size());
+    reserve_in_huge_pages(storages_, by_entry_.size());
+    builder_.expect(by_entry_.size());
   }
 
   std::uint32_t storage(const StorageId& id, std::uint64_t at) override {

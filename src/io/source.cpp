@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "base/text.h"
 #include "tenon/error.h"
@@ -28,7 +29,19 @@ class FileSource final : public Source {
         facts_(facts) {}
   ~FileSource() override { ::close(descriptor_); }
 
+  // Everybody who wants to know what the file is looks at its beginning: it is read once.
+  void read_head() {
+    const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(size(), kHead));
+    std::vector<std::byte> head(length);
+    read_at(0, head);
+    head_ = std::move(head);
+  }
+
   void read_at(std::uint64_t offset, std::span<std::byte> into) const override {
+    if (offset < head_.size() && into.size() <= head_.size() - offset) {
+      std::copy_n(head_.begin() + static_cast<std::ptrdiff_t>(offset), into.size(), into.begin());
+      return;
+    }
     std::size_t done = 0;
     while (done < into.size()) {
       const std::size_t most = std::min(into.size() - done, std::size_t{1} << 30);
@@ -81,9 +94,11 @@ class FileSource final : public Source {
   }
 
  private:
+  static constexpr std::uint64_t kHead = 4096;
   int descriptor_;
   std::uint64_t start_;
   struct stat facts_;
+  std::vector<std::byte> head_;
 };
 
 class MemorySource final : public Source {
@@ -114,7 +129,9 @@ std::shared_ptr<Source> take_over(int descriptor, std::uint64_t offset, std::str
     throw IoError(error == ESPIPE ? "is not a regular file" : "cannot be read", std::move(name),
                   error);
   }
-  return std::make_shared<FileSource>(descriptor, offset, facts, std::move(name));
+  auto source = std::make_shared<FileSource>(descriptor, offset, facts, std::move(name));
+  source->read_head();
+  return source;
 }
 
 }  // namespace

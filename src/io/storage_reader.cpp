@@ -134,8 +134,10 @@ class Reader {
 
   void part(Unit& unit, const StorageRead& read) const {
     const StorageRecord& record = read.record;
-    for (std::uint64_t done = 0; done < unit.bytes; done += kRead) {
-      const auto n = static_cast<std::size_t>(std::min(kRead, unit.bytes - done));
+    // What is not compared, and has a place to go, needs no cache.
+    const std::uint64_t most = compares(record) || read.into == nullptr ? kRead : kPart;
+    for (std::uint64_t done = 0; done < unit.bytes; done += most) {
+      const auto n = static_cast<std::size_t>(std::min(most, unit.bytes - done));
       const std::span<std::byte> piece =
           read.into != nullptr ? std::span(read.into + unit.begin + done, n) : scratch().first(n);
       record.source->read_at(record.offset + unit.begin + done, piece);

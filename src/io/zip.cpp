@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "base/huge_pages.h"
 #include "base/text.h"
 #include "io/byte_reader.h"
 #include "io/compression.h"
@@ -16,8 +17,9 @@ namespace tenon {
 
 namespace {
 
-constexpr std::uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50,
-                        kEnd64 = 0x06064b50, kLocator64 = 0x07064b50, kDescriptor = 0x08074b50;
+constexpr std::uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd64 = 0x06064b50,
+                        kLocator64 = 0x07064b50, kDescriptor = 0x08074b50;
+constexpr std::string_view kEndText = "PK\x05\x06";
 constexpr std::uint64_t kLocalSize = 30, kEndSize = 22, kEnd64Size = 56, kLocatorSize = 20;
 constexpr std::uint32_t kSaturated32 = 0xffffffff;
 constexpr std::uint16_t kSaturated16 = 0xffff;
@@ -117,6 +119,19 @@ Zip::Zip(std::shared_ptr<const Source> source) : source_(std::move(source)) {
   read_local_headers();
 }
 
+void Zip::read_at(std::uint64_t offset, std::span<std::byte> into) const {
+  if (offset < tail_start_ || tail_.empty()) return source_->read_at(offset, into);
+  const auto from = std::span(tail_).subspan(static_cast<std::size_t>(offset - tail_start_));
+  if (from.size() < into.size()) return source_->read_at(offset, into);
+  std::copy_n(from.begin(), into.size(), into.begin());
+}
+
+void Zip::read_tail(std::uint64_t bytes) {
+  tail_.resize(static_cast<std::size_t>(bytes));
+  tail_start_ = source_->size() - bytes;
+  source_->read_at(tail_start_, tail_);
+}
+
 void Zip::find_directory() {
   const std::uint64_t size = source_->size();
   if (size < kEndSize + kLocalSize) fail(0, "too short to be a zip archive");
@@ -124,21 +139,30 @@ void Zip::find_directory() {
   source_->read_at(0, std::as_writable_bytes(std::span(&first, 1)));
   if (first != kLocal) fail(0, "no zip archive: it does not begin with an entry");
 
-  // The end record is behind everything else but a comment.
-  const std::uint64_t tail_size = std::min<std::uint64_t>(size, kEndSize + 65535);
-  std::vector<std::byte> tail(static_cast<std::size_t>(tail_size));
-  const std::uint64_t tail_start = size - tail_size;
-  source_->read_at(tail_start, tail);
+  // The end record is behind everything else but a comment. Usually there is none, and it is the
+  // last that every reader looks at first.
   std::optional<std::uint64_t> end;
-  for (std::size_t i = tail.size() - kEndSize + 1; i-- > 0;) {
-    std::uint32_t signature = 0;
-    std::memcpy(&signature, tail.data() + i, 4);
-    if (signature != kEnd) continue;
+  read_tail(std::min<std::uint64_t>(size, 4096));
+  const auto comment_at = [&](std::size_t i) {
     std::uint16_t comment = 0;
-    std::memcpy(&comment, tail.data() + i + 20, 2);
-    if (i + kEndSize + comment != tail.size()) continue;
-    if (end) fail(tail_start + i, "two end records: the archive could be read in two ways");
-    end = tail_start + i;
+    std::memcpy(&comment, tail_.data() + i + 20, 2);
+    return std::size_t{comment};
+  };
+  const auto tail_text = [&] {
+    return std::string_view(reinterpret_cast<const char*>(tail_.data()), tail_.size());
+  };
+  const std::size_t last = tail_.size() - static_cast<std::size_t>(kEndSize);
+  if (tail_text().substr(last).starts_with(kEndText) && comment_at(last) == 0) {
+    end = tail_start_ + last;
+  } else {
+    read_tail(std::min<std::uint64_t>(size, kEndSize + 65535));
+    const std::string_view text = tail_text();
+    for (std::size_t i = text.find(kEndText); i != text.npos; i = text.find(kEndText, i + 1)) {
+      if (text.size() - i < kEndSize) break;
+      if (i + kEndSize + comment_at(i) != text.size()) continue;
+      if (end) fail(*end, "two end records: the archive could be read in two ways");
+      end = tail_start_ + i;
+    }
   }
   if (!end) {
     fail(size,
@@ -146,7 +170,7 @@ void Zip::find_directory() {
          "to its end, or has something behind it");
   }
   ByteReader reader(
-      std::span<const std::byte>(tail).subspan(static_cast<std::size_t>(*end - tail_start)), *end,
+      std::span<const std::byte>(tail_).subspan(static_cast<std::size_t>(*end - tail_start_)), *end,
       source_->name());
   reader.u32();
   const std::uint16_t disk = reader.u16(), directory_disk = reader.u16(), here = reader.u16(),
@@ -163,7 +187,7 @@ void Zip::find_directory() {
   bool has_wide = false;
   if (*end >= kLocatorSize) {
     std::byte locator[kLocatorSize];
-    source_->read_at(*end - kLocatorSize, locator);
+    read_at(*end - kLocatorSize, locator);
     ByteReader at(locator, *end - kLocatorSize, source_->name());
     if (at.u32() == kLocator64) {
       has_wide = true;
@@ -173,7 +197,7 @@ void Zip::find_directory() {
       if (*end < kLocatorSize + kEnd64Size || where != *end - kLocatorSize - kEnd64Size)
         fail(*end - 12, "the zip64 end record is not where it should be");
       std::byte record[kEnd64Size];
-      source_->read_at(where, record);
+      read_at(where, record);
       ByteReader wide(record, where, source_->name());
       if (wide.u32() != kEnd64) fail(where, "the zip64 end record is not where it should be");
       if (wide.u64() != kEnd64Size - 12) fail(where + 4, "a zip64 end record of unusual size");
@@ -202,14 +226,14 @@ void Zip::find_directory() {
   if (count_ == 0) fail(*end, "the archive is empty");
   directory_start_ = wide_start;
   directory_.resize(static_cast<std::size_t>(wide_length));
-  source_->read_at(wide_start, directory_);
+  read_at(wide_start, directory_);
 }
 
 void Zip::read_directory() {
   ByteReader reader(directory_, directory_start_, source_->name());
   if (count_ > directory_.size() / 46)
     reader.fail("more entries are announced than fit the directory");
-  entries_.reserve(static_cast<std::size_t>(count_));
+  reserve_in_huge_pages(entries_, static_cast<std::size_t>(count_));
   bool any_checksum = false;
   for (std::uint64_t i = 0; i < count_; ++i) {
     const std::uint64_t at = reader.offset();
@@ -327,10 +351,11 @@ class Window {
   std::span<const std::byte> at(std::uint64_t offset, std::uint64_t n, std::uint64_t limit) {
     n = offset >= limit ? 0 : std::min(n, limit - offset);
     if (offset < start_ || offset + n > start_ + held_.size()) {
-      // Entries that lie close together are worth more bytes at once.
-      const bool near = offset >= start_ && offset - start_ < 2 * kLarge;
-      const std::uint64_t wanted = std::min(std::max<std::uint64_t>(n, near ? kLarge : kSmall),
-                                            limit - std::min(offset, limit));
+      // Entries that lie close together are worth more and more bytes at once; behind a large one
+      // it begins again.
+      const bool near = offset >= start_ && offset - start_ <= held_.size() + kSmall;
+      size_ = near ? std::min(size_ * 4, kLarge) : kSmall;
+      const std::uint64_t wanted = std::min(std::max(n, size_), limit - std::min(offset, limit));
       held_.resize(static_cast<std::size_t>(wanted));
       source_.read_at(offset, held_);
       start_ = offset;
@@ -340,10 +365,10 @@ class Window {
   }
 
  private:
-  static constexpr std::uint64_t kSmall = 512, kLarge = 65536;
+  static constexpr std::uint64_t kSmall = 6144, kLarge = 65536;
   const Source& source_;
   std::vector<std::byte> held_;
-  std::uint64_t start_ = 0;
+  std::uint64_t start_ = 0, size_ = kSmall;
 };
 
 }  // namespace
@@ -432,7 +457,7 @@ std::vector<std::byte> Zip::read(const ZipEntry& entry, std::uint64_t limit) con
          concat(folder_, "/", entry.name, " has ", entry.size, " bytes, more than ", limit));
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(entry.stored));
-  source_->read_at(entry.data, bytes);
+  read_at(entry.data, bytes);
   if (entry.deflated) {
     std::vector<std::byte> inflated(static_cast<std::size_t>(entry.size));
     if (!inflate(bytes, inflated))
