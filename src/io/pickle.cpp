@@ -83,6 +83,31 @@ enum Op : std::uint8_t {
 
 }  // namespace
 
+// The values that wait for an operation.
+class ItemStack {
+ public:
+  ItemStack() : items_(256) {}
+  std::size_t size() const noexcept { return size_; }
+  PickleItem& back() noexcept { return items_[size_ - 1]; }
+  const PickleItem& back() const noexcept { return items_[size_ - 1]; }
+  const PickleItem& operator[](std::size_t i) const noexcept { return items_[i]; }
+  std::span<const PickleItem> last(std::size_t n) const {
+    return std::span(items_).subspan(size_ - n, n);
+  }
+  [[gnu::always_inline]] void push(const PickleItem& item) {
+    if (size_ == items_.size()) [[unlikely]]
+      grow();
+    items_[size_++] = item;
+  }
+  void drop(std::size_t n) noexcept { size_ -= n; }
+
+ private:
+  [[gnu::noinline]] void grow() { items_.resize(size_ * 2); }
+
+  std::vector<PickleItem> items_;
+  std::size_t size_ = 0;
+};
+
 class PickleMachine {
  public:
   PickleMachine(Pickle& out, Pickle::Meaning meaning, Pickle::Names allowed)
@@ -92,7 +117,6 @@ class PickleMachine {
     reserve_in_huge_pages(out.nodes_, bytes / 16);
     reserve_in_huge_pages(out.pool_, bytes / 8);
     reserve_in_huge_pages(memo_, bytes / 12);
-    stack_.reserve(64);
   }
 
   void run() {
@@ -194,7 +218,7 @@ class PickleMachine {
     return stack_.back();
   }
   bool push(const PickleItem& item) {
-    stack_.push_back(item);
+    stack_.push(item);
     return false;
   }
   bool push_integer(Kind kind, std::int64_t value) {
@@ -241,14 +265,26 @@ class PickleMachine {
     return push_integer(Kind::integer, std::bit_cast<std::int64_t>(value));
   }
 
-  bool push_node(NodeKind kind) { return push_node(PickleNode{kind}); }
-  bool push_node(PickleNode node) {
+  bool push_node(NodeKind kind) {
+    add_node(kind);
+    return false;
+  }
+  bool push_node(const PickleNode& node) {
+    PickleNode& added = add_node(node.kind);
+    const std::uint64_t offset = added.offset;
+    added = node;
+    added.offset = offset;
+    return false;
+  }
+  // A new node, whose item is on the stack.
+  PickleNode& add_node(NodeKind kind) {
     if (out_.nodes_.size() == kMostNodes) fail("more than 16 million objects");
-    node.offset = op_at_;
     PickleItem item{Kind::node, 0, {}};
     item.place = out_.nodes_.size();
-    out_.nodes_.push_back(node);
-    return push(item);
+    PickleNode& node = out_.nodes_.emplace_back(kind);
+    node.offset = op_at_;
+    push(item);
+    return node;
   }
   // How many values are above the last mark, which is taken away.
   std::size_t above_mark() {
@@ -259,20 +295,21 @@ class PickleMachine {
   }
   bool push_tuple(std::size_t n) {
     need(n);
-    PickleNode node{NodeKind::tuple};
+    const std::uint16_t depth = depth_over(n);
+    const std::size_t place = out_.pool_.size();
+    for (const PickleItem& item : stack_.last(n)) out_.pool_.push_back(item);
+    stack_.drop(n);
+    PickleNode& node = add_node(NodeKind::tuple);
     node.count = static_cast<std::uint32_t>(n);
-    node.a.place = out_.pool_.size();
-    node.depth = depth_over(n);
-    out_.pool_.insert(out_.pool_.end(), stack_.end() - static_cast<std::ptrdiff_t>(n),
-                      stack_.end());
-    stack_.resize(stack_.size() - n);
-    return push_node(node);
+    node.a.place = place;
+    node.depth = depth;
+    return false;
   }
   // One level more than the deepest of the last n values.
   std::uint16_t depth_over(std::size_t n) const {
     std::uint16_t deepest = 0;
-    for (std::size_t i = stack_.size() - n; i < stack_.size(); ++i) {
-      if (stack_[i].kind == Kind::node) deepest = std::max(deepest, out_.node(stack_[i]).depth);
+    for (const PickleItem& item : stack_.last(n)) {
+      if (item.kind == Kind::node) deepest = std::max(deepest, out_.node(item).depth);
     }
     if (deepest >= kMostLevels) fail(concat("objects in more than ", kMostLevels, " levels"));
     return static_cast<std::uint16_t>(deepest + 1);
@@ -284,12 +321,12 @@ class PickleMachine {
       return false;
     }
     need(1);
-    stack_.pop_back();
+    stack_.drop(1);
     return false;
   }
   bool pop_to_mark() {
     const std::size_t n = above_mark();
-    stack_.resize(stack_.size() - n);
+    stack_.drop(n);
     return false;
   }
 
@@ -304,8 +341,9 @@ class PickleMachine {
     const std::size_t n = above_mark();
     if (kind == NodeKind::dict && n % 2 != 0) fail("a key without its value");
     const std::uint16_t depth = depth_over(n);
-    std::vector<PickleItem> taken(stack_.end() - static_cast<std::ptrdiff_t>(n), stack_.end());
-    stack_.resize(stack_.size() - n);
+    const auto last = stack_.last(n);
+    std::vector<PickleItem> taken(last.begin(), last.end());
+    stack_.drop(n);
     push_node(kind);
     out_.nodes_.back().depth = depth;
     if (n != 0) extra_of(out_.nodes_.back()).items = std::move(taken);
@@ -327,17 +365,25 @@ class PickleMachine {
         fail("an object that is a list and a dict");
       node.depth = std::max(node.depth, depth_over(n));
       if (made) node.count = kind == NodeKind::list ? 1 : 2;
-      extra.items.insert(extra.items.end(), stack_.end() - static_cast<std::ptrdiff_t>(n),
-                         stack_.end());
-      stack_.resize(stack_.size() - n);
+      const auto last = stack_.last(n);
+      extra.items.insert(extra.items.end(), last.begin(), last.end());
+      stack_.drop(n);
     }
     return false;
   }
 
   bool put(std::uint32_t index) {
     const PickleItem item = top();
-    if (index > kHighestMemo) fail(concat("memo number ", index, " is beyond 16 million"));
     ++next_memo_;
+    // Nearly always the next one.
+    if (index == memo_.size() && index <= kHighestMemo) {
+      memo_.push_back(item);
+      return false;
+    }
+    return put_elsewhere(index, item);
+  }
+  bool put_elsewhere(std::uint32_t index, const PickleItem& item) {
+    if (index > kHighestMemo) fail(concat("memo number ", index, " is beyond 16 million"));
     if (index < memo_.size()) {
       memo_[index] = item;
     } else if (index <= 2 * memo_.size() + 64) {
@@ -379,7 +425,7 @@ class PickleMachine {
     const PickleItem name = stack_.back(), module = stack_[stack_.size() - 2];
     if (name.kind != Kind::text || module.kind != Kind::text)
       fail("a global whose name is no text");
-    stack_.resize(stack_.size() - 2);
+    stack_.drop(2);
     return push_global(module, name);
   }
   bool push_global(const PickleItem& module, const PickleItem& name) {
@@ -405,16 +451,18 @@ class PickleMachine {
   }
   bool call(NodeKind kind) {
     need(2);
-    PickleNode node{kind};
-    node.b = stack_.back();
-    node.a = stack_[stack_.size() - 2];
-    if (node.a.kind != Kind::node || kind_of(node.a) != NodeKind::global)
+    const PickleItem arguments = stack_.back(), function = stack_[stack_.size() - 2];
+    if (function.kind != Kind::node || kind_of(function) != NodeKind::global)
       fail("a call of something that is no function");
-    if (node.b.kind != Kind::node || kind_of(node.b) != NodeKind::tuple)
+    if (arguments.kind != Kind::node || kind_of(arguments) != NodeKind::tuple)
       fail("a call whose arguments are no tuple");
-    node.depth = depth_over(2);
-    stack_.resize(stack_.size() - 2);
-    return push_node(node);
+    const std::uint16_t depth = depth_over(2);
+    stack_.drop(2);
+    PickleNode& node = add_node(kind);
+    node.a = function;
+    node.b = arguments;
+    node.depth = depth;
+    return false;
   }
   bool build() {
     need(2);
@@ -424,7 +472,7 @@ class PickleMachine {
       fail("a state for something that is no object");
     PickleNode& node = out_.nodes_[static_cast<std::size_t>(target.place)];
     node.depth = std::max(node.depth, depth_over(1));
-    stack_.pop_back();
+    stack_.drop(1);
     extra_of(node).state = state;
     return false;
   }
@@ -444,7 +492,7 @@ class PickleMachine {
     PickleNode node{NodeKind::persistent};
     node.a = top();
     node.depth = depth_over(1);
-    stack_.pop_back();
+    stack_.drop(1);
     return push_node(node);
   }
   bool stop() {
@@ -459,7 +507,7 @@ class PickleMachine {
   Pickle::Names allowed_;
   ByteReader reader_;
   std::uint64_t op_at_ = 0;
-  std::vector<PickleItem> stack_;
+  ItemStack stack_;
   std::vector<std::size_t> marks_;
   std::vector<PickleItem> memo_;
   std::map<std::uint32_t, PickleItem> far_memo_;

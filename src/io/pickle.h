@@ -55,6 +55,8 @@ struct PickleNode {
     object,      // made by NEWOBJ, the same otherwise
     persistent,  // something outside the pickle, named by `a`
   };
+  explicit PickleNode(Kind what) noexcept : kind(what) {}
+
   Kind kind;
   std::uint32_t extra = kNone;   // items and state, of what may change
   std::uint32_t count = 0;       // of a tuple's items; of a global, what its name means

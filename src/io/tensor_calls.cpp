@@ -59,8 +59,8 @@ Dims TensorCalls::dims(const Arguments& args, const PickleItem& item, std::strin
     wrong(args, concat(what, " are no tuple"));
   const auto items = pickle_.items(*from);
   if (items.size() > 64) wrong(args, concat(items.size(), " dimensions are more than 64"));
-  Dims out;
-  for (const PickleItem& one : items) out.push_back(integer(args, one, what));
+  Dims out = Dims::filled(items.size(), 0);
+  for (std::size_t i = 0; i < items.size(); ++i) out[i] = integer(args, items[i], what);
   return out;
 }
 

@@ -9,10 +9,7 @@
 namespace tenon {
 
 Tensor tensor_over(const TensorRecord& record, Storage storage, Device device) {
-  Layout layout = Layout::packed({}, record.dtype, device);
-  layout.shape = record.shape;
-  layout.strides = record.stride;
-  layout.offset = record.offset;
+  Layout layout{record.shape, record.stride, record.offset, record.dtype, device};
   layout.conj = record.conj;
   layout.neg = record.neg;
   Tensor tensor(make_ref<Body>(std::move(layout), std::move(storage)));

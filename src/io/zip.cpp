@@ -62,17 +62,20 @@ std::optional<std::uint64_t> number_of(std::string_view name) {
 // Empty, or what is wrong with it.
 std::string_view wrong_name(std::string_view name) {
   if (name.size() > kLongestName) return "is longer than 4096 bytes";
-  if (!is_utf8(name)) return "is not UTF-8";
-  if (std::any_of(name.begin(), name.end(),
-                  [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }))
-    return "has control characters";
-  if (name.find('\\') != name.npos) return "has a backslash";
-  for (std::size_t at = 0; at <= name.size();) {
-    const std::size_t end = std::min(name.find('/', at), name.size());
-    const std::string_view part = name.substr(at, end - at);
+  bool plain = true;
+  for (std::size_t at = 0, i = 0; i <= name.size(); ++i) {
+    if (i < name.size() && name[i] != '/') {
+      const auto c = static_cast<unsigned char>(name[i]);
+      if (c < 0x20 || c == 0x7f) return "has control characters";
+      if (c == '\\') return "has a backslash";
+      plain = plain && c < 0x80;
+      continue;
+    }
+    const std::string_view part = name.substr(at, i - at);
     if (part.empty() || part == "." || part == "..") return "is not the path of a file in a folder";
-    at = end + 1;
+    at = i + 1;
   }
+  if (!plain && !is_utf8(name)) return "is not UTF-8";
   return {};
 }
 
@@ -376,9 +379,11 @@ class Window {
 void Zip::read_local_headers() {
   std::vector<std::uint32_t> order(entries_.size());
   std::iota(order.begin(), order.end(), 0u);
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+  const auto before = [&](std::uint32_t a, std::uint32_t b) {
     return entries_[a].header < entries_[b].header;
-  });
+  };
+  if (!std::is_sorted(order.begin(), order.end(), before))
+    std::sort(order.begin(), order.end(), before);
   Window window(*source_);
   const std::string& file = source_->name();
   std::uint64_t expected = 0;

@@ -53,7 +53,7 @@ struct Rule<op::to_copy> {
     check_copy_out_of_meta("to", self.device(), like.device);
     if (like.dtype != self.dtype() && (is_opaque(like.dtype) || is_opaque(self.dtype()))) {
       throw DTypeError(concat("cannot convert ", repr(self.dtype()), " to ", repr(like.dtype),
-                              ": opaque elements cannot be converted"));
+                              ": its elements are opaque, and no scale is in them"));
     }
     return Layout::packed_like(like, format);
   }
@@ -79,7 +79,8 @@ struct Rule<op::copy_> {
     if (self.is_meta()) return;
     if (self.dtype() != src.dtype() && (is_opaque(self.dtype()) || is_opaque(src.dtype()))) {
       throw DTypeError(concat("copy_: cannot convert ", repr(src.dtype()), " to ",
-                              repr(self.dtype()), ": opaque elements cannot be converted"));
+                              repr(self.dtype()),
+                              ": its elements are opaque, and no scale is in them"));
     }
     check_written_once(self.layout());
   }
