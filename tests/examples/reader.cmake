@@ -1,0 +1,11 @@
+# A program that only reads checkpoints (PROGRAM) needs no oneDNN, and is small: less than 3 MB without its symbols.
+execute_process(COMMAND readelf -d ${PROGRAM} OUTPUT_VARIABLE needed RESULT_VARIABLE code)
+if(NOT code EQUAL 0 OR needed MATCHES "dnnl")
+  message(FATAL_ERROR "it is linked with\n${needed}")
+endif()
+execute_process(COMMAND strip -o ${WORK}/reader_stripped ${PROGRAM} RESULT_VARIABLE code)
+file(SIZE ${WORK}/reader_stripped size)
+if(NOT code EQUAL 0 OR size GREATER 3000000)
+  message(FATAL_ERROR "it has ${size} bytes")
+endif()
+message(STATUS "${size} bytes")
