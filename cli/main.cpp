@@ -24,6 +24,10 @@ usage: tenon COMMAND [OPTIONS] FILE
   --help          this; `tenon COMMAND --help` says more
 
 Exit: 0 yes, 1 a negative answer, 2 wrong usage, 3 the input was refused, 4 the system failed.
+
+  tenon inspect model.pth
+  tenon inspect --json --hash --filter '^layers\.0\.' model.safetensors
+  tenon verify folder_with_an_index/
 )";
 
 }  // namespace

@@ -177,8 +177,8 @@ Value Checkpoint::load(const LoadOptions& options) const {
 
 void Checkpoint::verify(const Watch& watch) const {
   std::vector<StorageRead> reads;
-  for (StorageRecord& record : impl_->document->stretches())
-    reads.push_back({std::move(record), nullptr});
+  for (const StorageRecord& record : impl_->document->stretches())
+    reads.push_back({record, nullptr});
   read_storages(reads, true, watch);
   impl_->source->check_unchanged();
 }

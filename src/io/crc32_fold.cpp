@@ -38,15 +38,15 @@ fold_512(std::span<const std::byte> message, std::uint32_t register_before) noex
   const __m512i factors = _mm512_set_epi64(high, low, high, low, high, low, high, low);
   const std::byte* at = message.data();
   __m512i parts[4];
-  for (int i = 0; i < 4; ++i) parts[i] = _mm512_loadu_si512(at + i * 64);
+  for (std::size_t i = 0; i < 4; ++i) parts[i] = _mm512_loadu_si512(at + i * 64);
   parts[0] = _mm512_xor_si512(
       parts[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128(static_cast<int>(register_before))));
   std::size_t consumed = 256;
   for (; consumed + 256 <= message.size(); consumed += 256) {
-    for (int i = 0; i < 4; ++i) {
+    for (std::size_t i = 0; i < 4; ++i) {
       const __m512i first = _mm512_clmulepi64_epi128(parts[i], factors, 0x00);
       const __m512i second = _mm512_clmulepi64_epi128(parts[i], factors, 0x11);
-      const __m512i next = _mm512_loadu_si512(at + consumed + static_cast<std::size_t>(i) * 64);
+      const __m512i next = _mm512_loadu_si512(at + consumed + i * 64);
       parts[i] = _mm512_ternarylogic_epi64(first, second, next, 0x96);  // all three added
     }
   }
@@ -68,15 +68,15 @@ fold_256(std::span<const std::byte> message, std::uint32_t register_before) noex
   const __m256i factors = _mm256_set_epi64x(high, low, high, low);
   const std::byte* at = message.data();
   __m256i parts[4];
-  for (int i = 0; i < 4; ++i) parts[i] = load(at + i * 32);
+  for (std::size_t i = 0; i < 4; ++i) parts[i] = load(at + i * 32);
   parts[0] = _mm256_xor_si256(
       parts[0], _mm256_zextsi128_si256(_mm_cvtsi32_si128(static_cast<int>(register_before))));
   std::size_t consumed = 128;
   for (; consumed + 128 <= message.size(); consumed += 128) {
-    for (int i = 0; i < 4; ++i) {
+    for (std::size_t i = 0; i < 4; ++i) {
       const __m256i first = _mm256_clmulepi64_epi128(parts[i], factors, 0x00);
       const __m256i second = _mm256_clmulepi64_epi128(parts[i], factors, 0x11);
-      const __m256i next = load(at + consumed + static_cast<std::size_t>(i) * 32);
+      const __m256i next = load(at + consumed + i * 32);
       parts[i] = _mm256_xor_si256(_mm256_xor_si256(first, second), next);
     }
   }

@@ -67,7 +67,7 @@ std::optional<DType> storage_called(std::string_view module, std::string_view na
     return std::nullopt;
   name.remove_suffix(7);
   for (std::size_t i = 0; i < kDTypeCount; ++i) {
-    const DType dtype = static_cast<DType>(i);
+    const auto dtype = static_cast<DType>(i);
     // Newer dtypes have no class of their own.
     const bool classic = !(is_floating_point(dtype) && itemsize(dtype) == 1) && dtype != uint16 &&
                          dtype != uint32 && dtype != uint64 && dtype != complex32 &&

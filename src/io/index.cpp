@@ -108,7 +108,7 @@ class IndexDocument final : public Document {
   std::vector<StorageRecord> stretches() const override {
     std::vector<StorageRecord> all;
     for (const auto& [name, shard] : shards_) {
-      for (StorageRecord& record : shard->stretches()) all.push_back(std::move(record));
+      for (const StorageRecord& record : shard->stretches()) all.push_back(record);
     }
     return all;
   }
@@ -167,6 +167,7 @@ class IndexDocument final : public Document {
     if (!has_map) refuse("a text in JSON without weight_map: no index of a checkpoint");
     if (weights_.empty()) refuse("an index without tensors");
     std::vector<std::string_view> names;
+    names.reserve(weights_.size());
     for (const auto& [name, file] : weights_) names.push_back(name);
     std::sort(names.begin(), names.end());
     if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())

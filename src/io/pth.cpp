@@ -21,7 +21,7 @@ constexpr std::uint64_t kLargestText = 4096;
 class PthDocument final : public Document {
  public:
   PthDocument(std::shared_ptr<const Source> source, const DocumentOptions& options)
-      : Document(source), zip_(source), inert_(options.inert) {
+      : Document(source), zip_(std::move(source)), inert_(options.inert) {
     script_ = zip_.find("constants.pkl") != nullptr;
     if (script_ && !inert_) {
       refuse(
@@ -194,7 +194,7 @@ std::vector<StorageRecord> PthDocument::stretches() const {
     record.crc = entry.crc;
     record.deflated = entry.deflated;
     record.has_crc = has_checksums();
-    out.push_back(std::move(record));
+    out.push_back(record);
   }
   return out;
 }

@@ -12,7 +12,7 @@ constexpr std::size_t kMostDimensions = 64;
 }  // namespace
 
 std::optional<std::uint64_t> bytes_of(const TensorRecord& tensor) {
-  std::uint64_t bytes = static_cast<std::uint64_t>(itemsize(tensor.dtype));
+  auto bytes = static_cast<std::uint64_t>(itemsize(tensor.dtype));
   for (const std::int64_t size : tensor.shape) {
     const auto product = checked_mul(bytes, static_cast<std::uint64_t>(size));
     if (!product) return std::nullopt;

@@ -250,7 +250,7 @@ class SafetensorsDocument final : public Document {
   static std::string wrong_sizes(Entry& entry) {
     TensorRecord& tensor = entry.tensor;
     std::int64_t stride = 1;
-    std::uint64_t all = static_cast<std::uint64_t>(itemsize(tensor.dtype));
+    auto all = static_cast<std::uint64_t>(itemsize(tensor.dtype));
     tensor.stride = Dims::filled(tensor.shape.size(), 1);
     bool empty = false;
     for (std::size_t d = tensor.shape.size(); d-- > 0;) {

@@ -27,7 +27,7 @@ using State = std::array<std::uint32_t, 8>;
 
 void plain_block(State& state, const std::byte* at) noexcept {
   std::uint32_t words[64];
-  for (int i = 0; i < 16; ++i) {
+  for (std::size_t i = 0; i < 16; ++i) {
     std::uint32_t word;
     std::memcpy(&word, at + i * 4, 4);
     words[i] = __builtin_bswap32(word);
@@ -77,7 +77,7 @@ __attribute__((target("sha,sse4.1"))) void fast_blocks(State& state, const std::
     const __m128i abef_before = abef, cdgh_before = cdgh;
     __m128i words[4];
 #pragma GCC unroll 16
-    for (int i = 0; i < 16; ++i) {
+    for (std::size_t i = 0; i < 16; ++i) {
       if (i < 4) {
         words[i] = _mm_shuffle_epi8(load(at + i * 16), big_endian);
       } else {

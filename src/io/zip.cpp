@@ -356,7 +356,8 @@ class Window {
     if (offset < start_ || offset + n > start_ + held_.size()) {
       // Entries that lie close together are worth more and more bytes at once; behind a large one
       // it begins again.
-      const bool near = offset >= start_ && offset - start_ <= held_.size() + kSmall;
+      const bool near =
+          !held_.empty() && offset >= start_ && offset - start_ <= held_.size() + kSmall;
       size_ = near ? std::min(size_ * 4, kLarge) : kSmall;
       const std::uint64_t wanted = std::min(std::max(n, size_), limit - std::min(offset, limit));
       held_.resize(static_cast<std::size_t>(wanted));
