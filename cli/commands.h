@@ -20,7 +20,4 @@ int written();
 // Runs it; an error becomes one line on standard error, and its exit code.
 int guarded(const std::string& file, const std::function<int()>& run);
 
-// The program was asked to stop (Ctrl-C): work that watches this ends early.
-void stop_on_interrupt();
-
 }  // namespace tenon::cli

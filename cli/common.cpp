@@ -29,9 +29,6 @@ int guarded(const std::string& file, const std::function<int()>& run) {
   } catch (const OutOfMemoryError& error) {
     report(file + ": " + error.what());
     return kSystem;
-  } catch (const CancelledError&) {
-    report(file + ": interrupted");
-    return 130;  // as the shell says of a program that SIGINT ended
   } catch (const FormatError& error) {
     report(error.what());
     return kRefused;
@@ -40,6 +37,9 @@ int guarded(const std::string& file, const std::function<int()>& run) {
     return kRefused;
   } catch (const std::bad_alloc&) {
     report(file + ": not enough memory");
+    return kSystem;
+  } catch (const std::exception& error) {
+    report(file + ": " + error.what());
     return kSystem;
   }
 }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -72,36 +73,74 @@ std::vector<Row> rows_of(const Checkpoint& file, const Options& options) {
   return rows;
 }
 
+// The row before this one with the same elements, if there is one: tied weights are read once.
+std::vector<std::size_t> first_of_the_same(const std::vector<Row>& rows) {
+  std::map<std::vector<std::int64_t>, std::size_t> known;
+  std::vector<std::size_t> out(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const TensorFacts& t = *rows[i].facts;
+    std::vector<std::int64_t> key{t.storage, static_cast<std::int64_t>(t.dtype), t.offset, t.conj,
+                                  t.neg};
+    key.insert(key.end(), t.shape.begin(), t.shape.end());
+    key.insert(key.end(), t.stride.begin(), t.stride.end());
+    const bool alone = t.storage == TensorFacts::kNoStorage;
+    out[i] = alone ? i : known.try_emplace(std::move(key), i).first->second;
+  }
+  return out;
+}
+
+// A small file may have many tensors that repeat few bytes.
+void check_work(const Checkpoint& file, const std::vector<Row>& rows,
+                const std::vector<std::size_t>& first) {
+  constexpr std::uint64_t kFree = std::uint64_t{1} << 30, kTimes = 64;
+  std::uint64_t stored = 0, wanted = 0;
+  for (const StorageFacts& storage : file.storages()) stored += storage.nbytes;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (first[i] == i) wanted += rows[i].bytes;
+    if (wanted / kTimes > stored + kFree / kTimes) {
+      throw FormatError(file.file(), 0,
+                        "its tensors repeat " + std::to_string(stored) +
+                            " bytes of storage too often to read them all: choose some with "
+                            "--filter");
+    }
+  }
+}
+
 // All elements are read before anything is printed: what is refused leaves nothing behind it on
 // standard output.
 void read_elements(const Checkpoint& file, const Options& options, std::vector<Row>& rows) {
   if (!options.hash && !options.stats) return;
+  const std::vector<std::size_t> first = first_of_the_same(rows);
+  check_work(file, rows, first);
   std::uint64_t total = 0;
-  for (const Row& row : rows) total += row.bytes;
+  for (std::size_t i = 0; i < rows.size(); ++i) total += first[i] == i ? rows[i].bytes : 0;
   Progress progress(options.hash ? "hashing" : "reading");
-  const Watch watch = progress.watch();
   std::atomic<std::uint64_t> done = 0;
   std::mutex telling;
-  parallel_for(0, static_cast<std::int64_t>(rows.size()), 1,
-               [&](std::int64_t first, std::int64_t last) {
-                 for (std::int64_t i = first; i < last; ++i) {
-                   Row& row = rows[static_cast<std::size_t>(i)];
-                   Sha256 hash;
-                   const bool counts = options.stats && StatisticsOf::has_any(row.facts->dtype);
-                   StatisticsOf stats(row.facts->dtype);
-                   file.read(row.number, [&](std::span<const std::byte> piece) {
-                     if (options.hash) hash.add(piece);
-                     if (counts) stats.add(piece);
-                     done += piece.size();
-                     if (watch.stop.stop_requested()) throw CancelledError("interrupted");
-                     if (!telling.try_lock()) return;
-                     const std::lock_guard lock(telling, std::adopt_lock);
-                     watch.progress(done, total);
-                   });
-                   if (options.hash) row.hash = hash.hex();
-                   if (counts) row.stats = stats.get();
-                 }
-               });
+  const auto read = [&](Row& row) {
+    Sha256 hash;
+    const bool counts = options.stats && StatisticsOf::has_any(row.facts->dtype);
+    StatisticsOf stats(row.facts->dtype);
+    file.read(row.number, [&](std::span<const std::byte> piece) {
+      if (options.hash) hash.add(piece);
+      if (counts) stats.add(piece);
+      done += piece.size();
+      if (!telling.try_lock()) return;
+      const std::lock_guard lock(telling, std::adopt_lock);
+      progress.show(done, total);
+    });
+    if (options.hash) row.hash = hash.hex();
+    if (counts) row.stats = stats.get();
+  };
+  parallel_for(
+      0, static_cast<std::int64_t>(rows.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+          if (first[i] == i) read(rows[i]);
+      });
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].hash = rows[first[i]].hash;
+    rows[i].stats = rows[first[i]].stats;
+  }
 }
 
 void write_stats(JsonWriter& out, const Statistics& stats) {

@@ -131,6 +131,10 @@ class Values {
     items(value.object_arguments(), name, top);
     out_.raw(", \"state\": ");
     write(value.object_state(), name, top);
+    if (!value.object_items().is_none()) {
+      out_.raw(", \"items\": ");
+      write(value.object_items(), name, top);
+    }
     out_.raw("}");
   }
   // Its integers are listed under the tensor's own name.
@@ -152,26 +156,30 @@ class Values {
 class TextSize {
  public:
   explicit TextSize(std::uint64_t most) : most_(most) {}
-  void add(const Value& value) {
+  // `name` is how many bytes the name of the value has.
+  void add(const Value& value, std::uint64_t name) {
     if (bytes_ > most_) return;
     bytes_ += 16;
     switch (value.kind()) {
       case Value::Kind::string: bytes_ += value.as_string().size(); break;
       case Value::Kind::bytes: bytes_ += value.as_bytes().size() * 2; break;
+      case Value::Kind::big_integer: bytes_ += value.big_bytes().size() * 3; break;
+      case Value::Kind::tensor: bytes_ += name; break;
       case Value::Kind::list:
       case Value::Kind::tuple:
       case Value::Kind::set:
-        for (const Value& item : value.items()) add(item);
+        for (const Value& item : value.items()) add(item, name + 4);
         break;
       case Value::Kind::dict:
         for (const auto& [key, item] : value.entries()) {
-          add(key);
-          add(item);
+          add(key, 0);
+          add(item, name + 1 + (key.kind() == Value::Kind::string ? key.as_string().size() : 8));
         }
         break;
       case Value::Kind::object:
-        add(value.object_arguments());
-        add(value.object_state());
+        add(value.object_arguments(), name);
+        add(value.object_state(), name);
+        add(value.object_items(), name);
         break;
       default: break;
     }
@@ -190,7 +198,7 @@ void write_value(JsonWriter& out, const Value& value, const std::string& name) {
 
 std::uint64_t text_size(const Value& value, std::uint64_t most) {
   TextSize size(most);
-  size.add(value);
+  size.add(value, 0);
   return size.bytes();
 }
 

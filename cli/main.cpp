@@ -34,7 +34,6 @@ Exit: 0 yes, 1 a negative answer, 2 wrong usage, 3 the input was refused, 4 the 
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has seen enough is no error
-  tenon::cli::stop_on_interrupt();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments.empty()) {
     std::fputs(kHelp, stderr);
@@ -44,11 +43,11 @@ int main(int argc, char** argv) {
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   if (command == "--help" || command == "-h" || command == "help") {
     std::fputs(kHelp, stdout);
-    return tenon::cli::kYes;
+    return tenon::cli::written();
   }
   if (command == "--version") {
     std::printf("tenon %s\n", std::string(tenon::kVersion).c_str());
-    return tenon::cli::kYes;
+    return tenon::cli::written();
   }
   if (command == "inspect") return tenon::cli::inspect(rest);
   if (command == "verify") return tenon::cli::verify(rest);

@@ -2,28 +2,11 @@
 
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
-#include <thread>
 
-#include "commands.h"
 #include "text.h"
 
 namespace tenon::cli {
-
-namespace {
-
-volatile std::sig_atomic_t g_interrupted = 0;
-
-void on_interrupt(int) {
-  // The second time it ends at once.
-  if (g_interrupted != 0) ::_exit(130);
-  g_interrupted = 1;
-}
-
-}  // namespace
-
-void stop_on_interrupt() { std::signal(SIGINT, on_interrupt); }
 
 Progress::Progress(std::string what)
     : what_(std::move(what)), terminal_(::isatty(STDERR_FILENO) == 1) {}
@@ -51,12 +34,7 @@ void Progress::show(std::uint64_t done, std::uint64_t total) {
 
 Watch Progress::watch() {
   Watch watch;
-  std::stop_source source;
-  watch.stop = source.get_token();
-  watch.progress = [this, source](std::uint64_t done, std::uint64_t total) mutable {
-    if (g_interrupted != 0) source.request_stop();
-    show(done, total);
-  };
+  watch.progress = [this](std::uint64_t done, std::uint64_t total) { show(done, total); };
   return watch;
 }
 

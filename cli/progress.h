@@ -18,7 +18,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void show(std::uint64_t done, std::uint64_t total);
-  // Stops on Ctrl-C, and shows this line.
+  // Shows this line.
   Watch watch();
 
  private:

@@ -75,15 +75,17 @@ struct TensorFacts {
   std::string device;       // as the file says
   bool requires_grad = false;
   bool parameter = false;
+  bool conj = false, neg = false;      // its elements stand for their conjugate, their negative
   std::uint32_t storage = kNoStorage;  // tensors with the same number share memory
 
   static constexpr std::uint32_t kNoStorage = 0xffffffff;  // of meta tensors
 };
 
+// The texts are the checkpoint's.
 struct StorageFacts {
-  std::string file;    // the one it is in
-  std::string key;     // its name there
-  std::string device;  // as the file says
+  std::string_view file;    // the one it is in
+  std::string_view key;     // its name there
+  std::string_view device;  // as the file says
   std::uint64_t nbytes = 0;
   std::uint64_t offset = 0;  // in the file
   std::uint64_t stored = 0;  // bytes there: less than nbytes if they are deflated

@@ -36,7 +36,8 @@ class TENON_API MapLocation {
         }) {}
   MapLocation(std::initializer_list<std::pair<const std::string, Device>> devices)
       : MapLocation(std::map<std::string, Device, std::less<>>(devices)) {}
-  // Called with the device of every storage, in the order the file has them; nothing: it stays.
+  // Called with the device of every storage that is loaded, in the order tensors use them; nothing:
+  // it stays.
   template <class F>
     requires std::is_invocable_r_v<std::optional<Device>, F&, std::string_view> &&
              (!std::same_as<std::remove_cvref_t<F>, MapLocation>)

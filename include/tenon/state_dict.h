@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -70,10 +71,9 @@ class TENON_API StateDict {
   // The tensors alone, with their names. Assigning to one puts another under its name.
   class Slot : public Tensor {
    public:
-    Slot() = default;
     Slot(Tensor tensor, Value* place) noexcept : Tensor(std::move(tensor)), place_(place) {}
     Slot(const Slot&) = default;
-    Slot& operator=(const Slot&) = default;
+    Slot& operator=(const Slot& other) { return *this = static_cast<const Tensor&>(other); }
     Slot& operator=(const Tensor& tensor) {
       Tensor::operator=(tensor);
       *place_ = tensor;
@@ -103,6 +103,7 @@ class TENON_API StateDict {
 class StateDict::Tensors {
  public:
   struct Item {
+    Item(std::string_view key, const Slot& slot) : name(key), tensor(slot) {}
     std::string_view name;
     Slot tensor;
   };
@@ -117,8 +118,8 @@ class StateDict::Tensors {
       skip();
     }
     Item& operator*() {
-      item_ = {at_->first, Slot(at_->second.as_tensor(), &at_->second)};
-      return item_;
+      item_.emplace(at_->first, Slot(at_->second.as_tensor(), &at_->second));
+      return *item_;
     }
     Iterator& operator++() {
       ++at_;
@@ -132,7 +133,7 @@ class StateDict::Tensors {
       while (at_ != end_ && !at_->second.is_tensor()) ++at_;
     }
     std::vector<Entry>::iterator at_, end_;
-    Item item_;
+    std::optional<Item> item_;
   };
 
   Iterator begin() const { return {entries_->begin(), entries_->end()}; }

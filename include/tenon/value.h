@@ -95,8 +95,10 @@ class TENON_API Value {
   static Value dict(std::vector<Entry> entries);
   static Value dict(std::vector<Entry> entries, Value attributes);
   // Something that a file describes and that is not made: the full name of its class or function,
-  // the arguments it was called with, and the state it was given.
+  // the arguments it was called with, the state it was given, and, if its class is some list or
+  // dict, the items put into it.
   static Value object(std::string name, Value arguments, Value state);
+  static Value object(std::string name, Value arguments, Value state, Value items);
 
   Kind kind() const noexcept { return kind_; }
   bool is_none() const noexcept { return kind_ == Kind::none; }
@@ -118,7 +120,9 @@ class TENON_API Value {
   // The value under a key of a dict, or null. TypeError if this is no dict.
   const Value* find(const Value& key) const;
   // What keys and positions, joined by dots, lead to, or null: "model.layers.0.weight". Where keys
-  // have dots themselves, the longest that leads there is taken. The empty path leads here.
+  // have dots themselves, the longest that leads there is taken; keys that are no text are meant by
+  // their repr. An object leads to its items and its state; a pickled module to its parameters,
+  // buffers and modules. The empty path leads here.
   const Value* find_path(std::string_view path) const;
   Value attributes() const;  // of a dict; None if it has none
   const std::string& as_bytes() const;
@@ -128,6 +132,7 @@ class TENON_API Value {
   const std::string& object_name() const;
   const Value& object_arguments() const;
   const Value& object_state() const;
+  const Value& object_items() const;
 
   // Equal in kind and content; tensors when they are the same tensor. ValueError beyond a thousand
   // levels.

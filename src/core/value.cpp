@@ -40,7 +40,7 @@ constexpr std::size_t kFew = 8;
 
 struct ObjectNode final : RefCounted {
   std::string name;
-  Value arguments, state;
+  Value arguments, state, items;
 };
 
 bool equal(const Value& a, const Value& b, int depth) {
@@ -58,7 +58,8 @@ bool equal(const Value& a, const Value& b, int depth) {
     case Value::Kind::object:
       return a.object_name() == b.object_name() &&
              equal(a.object_arguments(), b.object_arguments(), depth + 1) &&
-             equal(a.object_state(), b.object_state(), depth + 1);
+             equal(a.object_state(), b.object_state(), depth + 1) &&
+             equal(a.object_items(), b.object_items(), depth + 1);
     case Value::Kind::tensor: return a.as_tensor().is(b.as_tensor());
     case Value::Kind::dtype: return a.as_dtype() == b.as_dtype();
     case Value::Kind::device: return a.as_device() == b.as_device();
@@ -94,6 +95,17 @@ std::size_t hash(const Value& value, int depth) {
     case Value::Kind::integer: return hash_number(static_cast<std::uint64_t>(value.as_int()), kind);
     case Value::Kind::real: return hash_number(std::hash<double>()(value.as_real()), kind);
     case Value::Kind::tensor: return hash_number(value.as_tensor().id(), kind);
+    case Value::Kind::complex:
+      return hash_number(std::hash<double>()(value.as_complex().real()),
+                         hash_number(std::hash<double>()(value.as_complex().imag()), kind));
+    case Value::Kind::dtype: return hash_number(static_cast<std::uint64_t>(value.as_dtype()), kind);
+    case Value::Kind::device: return hash_text(value.as_device().str()) ^ kind;
+    case Value::Kind::size: {
+      std::size_t all = kind;
+      for (const std::int64_t n : value.as_size())
+        all = hash_number(static_cast<std::uint64_t>(n), all);
+      return all;
+    }
     case Value::Kind::list:
     case Value::Kind::set:
     case Value::Kind::tuple: {
@@ -195,10 +207,15 @@ Value Value::big_integer(std::string_view bytes) {
 }
 
 Value Value::object(std::string name, Value arguments, Value state) {
+  return object(std::move(name), std::move(arguments), std::move(state), Value());
+}
+
+Value Value::object(std::string name, Value arguments, Value state, Value items) {
   auto node = make_ref<ObjectNode>();
   node->name = std::move(name);
   node->arguments = std::move(arguments);
   node->state = std::move(state);
+  node->items = std::move(items);
   Value value;
   value.content_.node = node.detach();
   value.kind_ = Kind::object;
@@ -345,6 +362,7 @@ const ObjectNode& object_node(const Value& value, const RefCounted* node) {
 const std::string& Value::object_name() const { return object_node(*this, content_.node).name; }
 const Value& Value::object_arguments() const { return object_node(*this, content_.node).arguments; }
 const Value& Value::object_state() const { return object_node(*this, content_.node).state; }
+const Value& Value::object_items() const { return object_node(*this, content_.node).items; }
 
 bool operator==(const Value& a, const Value& b) { return equal(a, b, 0); }
 

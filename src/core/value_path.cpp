@@ -1,7 +1,9 @@
 // Finding values by dotted paths.
+#include <algorithm>
 #include <charconv>
 #include <set>
 
+#include "core/module_state.h"
 #include "tenon/value.h"
 
 namespace tenon {
@@ -21,8 +23,9 @@ class PathSearch {
     switch (value.kind()) {
       case Value::Kind::dict: found = in_dict(value, at); break;
       case Value::Kind::list:
+      case Value::Kind::set:
       case Value::Kind::tuple: found = in_sequence(value, at); break;
-      case Value::Kind::object: found = from(value.object_state(), at); break;
+      case Value::Kind::object: found = in_object(value, at); break;
       default: break;
     }
     if (found == nullptr) failed_.emplace(&value, at);
@@ -41,13 +44,26 @@ class PathSearch {
       if (end == path_.npos || end < at) return nullptr;
     }
   }
-  // Keys are text; a number may be meant as one.
+  const Value* in_object(const Value& object, std::size_t at) {
+    if (const Value* found = from(object.object_items(), at)) return found;
+    const Value& state = object.object_state();
+    if (!is_module_state(state)) return from(state, at);
+    for (const char* part : kModuleParts) {
+      if (const Value* found = from(*state.find(part), at)) return found;
+    }
+    return nullptr;
+  }
+  // Keys are text, or meant by their repr.
   static const Value* under(const Value& dict, std::string_view key) {
     if (const Value* found = dict.find(Value(key))) return found;
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), number);
-    if (error != std::errc() || end != key.data() + key.size()) return nullptr;
-    return dict.find(Value(number));
+    if (error == std::errc() && end == key.data() + key.size()) return dict.find(Value(number));
+    for (const auto& [other, value] : dict.entries()) {
+      const bool rare = other.kind() != Value::Kind::string && other.kind() != Value::Kind::integer;
+      if (rare && other.repr() == key) return &value;
+    }
+    return nullptr;
   }
   const Value* in_sequence(const Value& sequence, std::size_t at) {
     const std::size_t end = std::min(path_.find('.', at), path_.size());

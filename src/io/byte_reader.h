@@ -23,6 +23,7 @@ class ByteReader {
   ByteReader(std::span<const std::byte> bytes, std::uint64_t base, const std::string& file) noexcept
       : bytes_(bytes), base_(base), file_(file) {}
 
+  const std::string& file() const noexcept { return file_; }
   std::size_t position() const noexcept { return at_; }
   std::uint64_t offset() const noexcept { return base_ + at_; }  // in the file
   std::size_t left() const noexcept { return bytes_.size() - at_; }

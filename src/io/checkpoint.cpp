@@ -37,7 +37,7 @@ struct Checkpoint::Impl {
   const Source* source;
   Survey survey;
   std::vector<TensorFacts> tensors;
-  std::vector<TensorRecord> records;  // of the same
+  std::vector<const TensorRecord*> records;  // of the same, in the survey
   std::vector<std::uint32_t> by_name;
   std::vector<StorageFacts> storages;
   std::unique_ptr<std::once_flag[]> compared;  // of each storage: whether it has been
@@ -46,9 +46,8 @@ struct Checkpoint::Impl {
       : document(std::move(opened)), source(&document->source()), survey(*document) {
     compared = std::make_unique<std::once_flag[]>(survey.storages().size());
     for (const StorageRecord& record : survey.storages()) {
-      storages.push_back({record.source->name(), std::string(record.key),
-                          std::string(record.location), record.nbytes, record.offset, record.stored,
-                          is_mappable(record)});
+      storages.push_back({record.source->name(), record.key, record.location, record.nbytes,
+                          record.offset, record.stored, is_mappable(record)});
     }
     Walk walk(source->name(), document->objects(),
               [&](const std::string& name, const Tensor& tensor) {
@@ -58,8 +57,8 @@ struct Checkpoint::Impl {
                                        : survey.storages()[record.storage].location);
                 tensors.push_back({name, record.dtype, record.shape, record.stride, record.offset,
                                    std::move(device), record.requires_grad, record.parameter,
-                                   record.storage});
-                records.push_back(record);
+                                   record.conj, record.neg, record.storage});
+                records.push_back(&record);
               });
     walk.run(survey.tree());
     sort_names();
@@ -102,19 +101,13 @@ struct Checkpoint::Impl {
 
   // The bytes between the first and the last element of a tensor, whose offset becomes 0.
   Storage stretch_of(TensorRecord& record, const StorageRecord& storage) const {
-    if (storage.deflated) {
-      const Storage all = Storage::allocate(static_cast<std::size_t>(storage.nbytes));
-      const StorageRead read{storage, static_cast<std::byte*>(all.data())};
-      read_storages({&read, 1}, true, {});
-      return all;
-    }
+    if (storage.deflated) return inflated(record.storage);
     const std::int64_t size = itemsize(record.dtype);
     std::int64_t last = 0;
     for (std::size_t d = 0; d < record.shape.size(); ++d)
       last += (record.shape[d] - 1) * record.stride[d];
-    const bool empty = record.shape.numel() == 0;
-    const auto first = static_cast<std::uint64_t>(empty ? 0 : record.offset * size);
-    const auto count = static_cast<std::size_t>(empty ? 0 : (last + 1) * size);
+    const auto first = static_cast<std::uint64_t>(record.offset * size);
+    const auto count = static_cast<std::size_t>((last + 1) * size);
     compare(record.storage);
     Storage part = Storage::allocate(count);
     const std::span<std::byte> into(static_cast<std::byte*>(part.data()), count);
@@ -124,6 +117,24 @@ struct Checkpoint::Impl {
     record.offset = 0;
     return part;
   }
+
+  // A storage that is deflated. The last one is kept: many tensors may be in it.
+  Storage inflated(std::uint32_t number) const {
+    const std::lock_guard lock(inflated_mutex);
+    if (inflated_number != number || !inflated_storage.defined()) {
+      inflated_storage = {};  // before there is another
+      const StorageRecord& record = survey.storages()[number];
+      const Storage all = Storage::allocate(static_cast<std::size_t>(record.nbytes));
+      const StorageRead read{record, static_cast<std::byte*>(all.data())};
+      read_storages({&read, 1}, true, {});
+      inflated_storage = all;
+      inflated_number = number;
+    }
+    return inflated_storage;
+  }
+  mutable std::mutex inflated_mutex;
+  mutable Storage inflated_storage;
+  mutable std::uint32_t inflated_number = 0;
 
   // With its checksum, the first time it is asked for.
   void compare(std::uint32_t number) const {
@@ -189,7 +200,7 @@ void Checkpoint::read(std::size_t tensor,
     throw IndexError(
         concat("tensor ", tensor, " of a checkpoint that has ", impl_->records.size()));
   }
-  TensorRecord record = impl_->records[tensor];
+  TensorRecord record = *impl_->records[tensor];
   if (record.storage == TensorRecord::kNoStorage) return;
   const StorageRecord& storage = impl_->survey.storages()[record.storage];
   if (storage.without_data) return;
@@ -200,12 +211,16 @@ void Checkpoint::read(std::size_t tensor,
                       concat("a tensor that repeats ", storage.nbytes,
                              " bytes of storage until they are ", bytes));
   }
-  const IndexBounds* bounds = impl_->survey.bounds(record.number);
-  if (is_packed(record) && !record.conj && !record.neg && !storage.deflated && bounds == nullptr)
+  if (bytes == 0) return;  // its offset and strides may be anything
+  const auto bounds = impl_->survey.bounds(record.number);
+  const bool plain = is_packed(record) && !record.conj && !record.neg;
+  if (plain && !storage.deflated && bounds.empty())
     return impl_->stream(record, storage, bytes, piece);
-  const Tensor packed =
-      packed_copy(tensor_over(record, impl_->stretch_of(record, storage), Device::cpu()));
-  if (bounds != nullptr) check_indices(packed, *bounds, storage.source->name(), storage.offset);
+  const Storage stretch = impl_->stretch_of(record, storage);
+  const Tensor there = tensor_over(record, stretch, Device::cpu());
+  const Tensor packed = plain ? there : packed_copy(there);
+  for (const IndexBounds& one : bounds)
+    check_indices(packed, one, storage.source->name(), storage.offset);
   piece({static_cast<const std::byte*>(packed.data_ptr()), static_cast<std::size_t>(bytes)});
 }
 

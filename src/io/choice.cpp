@@ -49,6 +49,7 @@ const Value& at_path(const Value& tree, const std::string& path, const Document&
 
 namespace {
 
+// Goes where Walk went, which has bounded that.
 class Pruner {
  public:
   explicit Pruner(const std::unordered_set<std::uint64_t>& dropped) : dropped_(dropped) {}
@@ -62,6 +63,7 @@ class Pruner {
       case Value::Kind::dict: return dict(value);
       case Value::Kind::list: return Value::list(items(value));
       case Value::Kind::tuple: return Value::tuple(items(value));
+      case Value::Kind::set: return Value::set(items(value));
       case Value::Kind::object: return object(value);
       default: return value;
     }
@@ -80,16 +82,18 @@ class Pruner {
     for (const auto& [key, item] : value.entries()) {
       if (auto left = kept(item)) out.emplace_back(key, std::move(*left));
     }
-    return Value::dict(std::move(out), kept(value.attributes()).value_or(Value()));
+    return Value::dict(std::move(out), value.attributes());
   }
   std::optional<Value> object(const Value& value) const {
     const Value& state = value.object_state();
     const bool whole = value.object_name() == kSparseName ||
                        value.object_name() == kQuantizedName || value.object_name() == kNestedName;
     Value left = kept(state).value_or(Value());
-    if (whole && left.entries().size() != state.entries().size()) return std::nullopt;
-    return Value::object(value.object_name(), kept(value.object_arguments()).value_or(Value()),
-                         std::move(left));
+    if (whole && left.kind() == Value::Kind::dict &&
+        left.entries().size() != state.entries().size())
+      return std::nullopt;
+    return Value::object(value.object_name(), value.object_arguments(), std::move(left),
+                         kept(value.object_items()).value_or(Value()));
   }
 
   const std::unordered_set<std::uint64_t>& dropped_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <map>
 
@@ -216,6 +217,10 @@ class IndexDocument final : public Document {
         if (file.ends_with(".safetensors") && shards_[file]->format() != "safetensors")
           problems_.push_back(
               concat("shard ", shown(file), " is a ", shards_[file]->format(), " file"));
+      } catch (const IoError& error) {
+        // Nothing is wrong with the files if the system has no room for them.
+        if (error.error_number() == EMFILE || error.error_number() == ENFILE) throw;
+        problems_.emplace_back(error.what());
       } catch (const Error& error) {
         problems_.emplace_back(error.what());
       }
@@ -299,9 +304,13 @@ std::unique_ptr<Document> open_path(const std::string& path, const DocumentOptio
       static_cast<std::size_t>(std::min<std::uint64_t>(source->size(), head.size()));
   source->read_at(0, std::as_writable_bytes(std::span(head.data(), length)));
   const std::string_view text(head.data(), length);
+  // The length a safetensors file begins with may look like anything, also like the text of an
+  // index.
+  std::uint64_t header = 0;
+  if (length > 8) std::memcpy(&header, head.data(), 8);
+  const bool framed = length > 8 && text[8] == '{' && header <= source->size() - 8;
   const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first != text.npos && text[first] == '{' && !(length > 8 && text[8] == '{' && first != 0))
-    return open_index(path, options);
+  if (!framed && first != text.npos && text[first] == '{') return open_index(path, options);
   return open_document(source, options);
 }
 

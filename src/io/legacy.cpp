@@ -129,7 +129,7 @@ class LegacyDocument final : public Document {
   std::map<std::string, Place, std::less<>> places_;
 };
 
-// Storages by their keys; the parts of very old files are storages of their own within them.
+// Storages by their keys. Very old files have parts of storages, which are views of all of it.
 class LegacyMaker final : public TensorMaker {
  public:
   LegacyMaker(const LegacyDocument& document, Builder* builder)
@@ -144,30 +144,24 @@ class LegacyMaker final : public TensorMaker {
             .first->second;
     if (root.dtype != id.dtype || root.numel != id.numel || root.location != id.location)
       fail(at, concat("storage ", id.key, " is described in two ways"));
-    std::int64_t offset = 0, count = id.numel;
     if (id.is_view) {
       const auto end = checked_add(id.view_offset, id.view_size);
       if (!end || *end > id.numel)
         fail(at, concat("a part of storage ", id.key, " reaches outside it"));
-      offset = id.view_offset;
-      count = id.view_size;
     }
-    const auto part = std::tuple(std::string(id.key), offset, count);
-    if (const auto found = numbers_.find(part); found != numbers_.end()) return found->second;
+    if (const auto found = numbers_.find(id.key); found != numbers_.end()) return found->second;
     StorageRecord record;
     record.source = &document_.source();
     record.key = id.key;
     record.location = id.location;
     record.dtype = id.dtype;
-    record.nbytes = record.stored = static_cast<std::uint64_t>(count * itemsize(id.dtype));
+    record.nbytes = record.stored = static_cast<std::uint64_t>(*bytes);
     if (builder_ != nullptr) {
-      const auto place = document_.places().find(id.key);
-      record.offset =
-          place->second.offset + static_cast<std::uint64_t>(offset * itemsize(id.dtype));
+      record.offset = document_.places().find(id.key)->second.offset;
     }
     const auto number = static_cast<std::uint32_t>(bytes_.size());
     bytes_.push_back(record.nbytes);
-    numbers_.emplace(part, number);
+    numbers_.emplace(id.key, number);
     if (builder_ != nullptr) builder_->storage(number, record);
     return number;
   }
@@ -204,7 +198,7 @@ class LegacyMaker final : public TensorMaker {
   const LegacyDocument& document_;
   Builder* builder_;
   std::map<std::string, Root, std::less<>> roots_;
-  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::uint32_t> numbers_;
+  std::map<std::string, std::uint32_t, std::less<>> numbers_;
   std::vector<std::uint64_t> bytes_;
   Tensor stand_in_;
 };

@@ -77,11 +77,6 @@ class Loader final : public Builder {
     Storage storage;
     std::int64_t read = -1;  // its place among what is read; -1: it is mapped, or on meta
   };
-  struct Mapped {
-    Ref<Mapping> mapping;
-    std::uint64_t start = 0;
-  };
-
   Device target(const StorageRecord& record) const {
     if (record.without_data) return Device::meta();
     if (const auto chosen = options_.map_location(record.location)) {
@@ -107,10 +102,9 @@ class Loader final : public Builder {
       return;
     }
     if (options_.mmap && bytes != 0 && is_mappable(record)) {
-      const Mapped& file = mapped(record.source);
-      if (file.mapping) {
-        place.storage = mapped_storage(file.mapping,
-                                       static_cast<std::size_t>(file.start + record.offset), bytes);
+      if (const Ref<Mapping>& file = mapped(record.source)) {
+        place.storage = mapped_storage(
+            file, static_cast<std::size_t>(record.source->start() + record.offset), bytes);
         return;
       }
     }
@@ -119,13 +113,12 @@ class Loader final : public Builder {
     reads_.push_back({record, static_cast<std::byte*>(place.storage.data())});
   }
 
-  const Mapped& mapped(const Source* source) {
+  const Ref<Mapping>& mapped(const Source* source) {
     if (source == last_source_) return *last_mapped_;
     const auto [place, fresh] = mappings_.try_emplace(source);
     if (fresh) {
-      place->second.mapping =
-          source->map(options_.shared ? Mapping::Mode::shared : Mapping::Mode::private_copy,
-                      place->second.start);
+      place->second =
+          source->map(options_.shared ? Mapping::Mode::shared : Mapping::Mode::private_copy);
     }
     last_source_ = source;
     last_mapped_ = &place->second;
@@ -138,11 +131,9 @@ class Loader final : public Builder {
     const Layout& layout = tensor.layout();
     const auto* data = static_cast<const std::byte*>(tensor.storage().data());
     for (const auto& [source, file] : mappings_) {
-      if (!file.mapping || data < file.mapping->data() ||
-          data >= file.mapping->data() + file.mapping->size())
-        continue;
+      if (!file || data < file->data() || data >= file->data() + file->size()) continue;
       const Storage copy = Storage::allocate(tensor.storage().nbytes());
-      source->read_at(static_cast<std::uint64_t>(data - file.mapping->data()) - file.start,
+      source->read_at(static_cast<std::uint64_t>(data - file->data()) - source->start(),
                       {static_cast<std::byte*>(copy.data()), copy.nbytes()});
       TensorRecord record;
       record.dtype = tensor.dtype();
@@ -163,9 +154,9 @@ class Loader final : public Builder {
   const LoadOptions& options_;
   const std::vector<bool>* kept_;
   std::uint32_t made_ = 0;
-  std::map<const Source*, Mapped> mappings_;
+  std::map<const Source*, Ref<Mapping>> mappings_;
   const Source* last_source_ = nullptr;
-  const Mapped* last_mapped_ = nullptr;
+  const Ref<Mapping>* last_mapped_ = nullptr;
   std::vector<Place> places_;
   std::vector<StorageRead> reads_;
   std::vector<Value> sparse_;

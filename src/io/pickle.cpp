@@ -17,7 +17,8 @@ namespace {
 using Kind = PickleItem::Kind;
 using NodeKind = PickleNode::Kind;
 
-constexpr std::size_t kMostNodes = std::size_t{16} << 20;
+constexpr std::size_t kMostNodes = std::size_t{8} << 20;
+constexpr std::size_t kMostContainers = std::size_t{4} << 20;
 constexpr std::size_t kMostOnStack = std::size_t{8} << 20;
 constexpr std::size_t kMostReserved = std::size_t{64} << 20;
 constexpr std::size_t kMostMarks = 10'000;
@@ -94,7 +95,8 @@ class ItemStack {
   std::span<const PickleItem> last(std::size_t n) const {
     return std::span(items_).subspan(size_ - n, n);
   }
-  [[gnu::always_inline]] void push(const PickleItem& item) {
+  // By value: it may be an item of this stack, which grows.
+  [[gnu::always_inline]] void push(PickleItem item) {
     if (size_ == items_.size()) [[unlikely]]
       grow();
     items_[size_++] = item;
@@ -278,7 +280,7 @@ class PickleMachine {
   }
   // A new node, whose item is on the stack.
   PickleNode& add_node(NodeKind kind) {
-    if (out_.nodes_.size() == kMostNodes) fail("more than 16 million objects");
+    if (out_.nodes_.size() == kMostNodes) fail("more than 8 million objects");
     PickleItem item{Kind::node, 0, {}};
     item.place = out_.nodes_.size();
     PickleNode& node = out_.nodes_.emplace_back(kind);
@@ -332,6 +334,7 @@ class PickleMachine {
 
   Pickle::Extra& extra_of(PickleNode& node) {
     if (node.extra == PickleNode::kNone) {
+      if (out_.extras_.size() == kMostContainers) fail("more than 4 million lists and dicts");
       node.extra = static_cast<std::uint32_t>(out_.extras_.size());
       out_.extras_.emplace_back();
     }

@@ -24,7 +24,10 @@ constexpr int kMostLevels = 1000;
 class Rebuilder : private TensorCalls {
  public:
   Rebuilder(const Pickle& pickle, TensorMaker& maker, bool inert)
-      : TensorCalls(pickle, maker), inert_(inert), shared_(pickle.shared_nodes()) {}
+      : TensorCalls(pickle, maker),
+        inert_(inert),
+        shared_(pickle.shared_nodes()),
+        budget_((std::size_t{64} << 20) + 16 * pickle.size()) {}
 
   Value value(const PickleItem& item, int depth) {
     switch (item.kind) {
@@ -32,13 +35,10 @@ class Rebuilder : private TensorCalls {
       case ItemKind::none: return {};
       case ItemKind::boolean: return item.integer != 0;
       case ItemKind::integer: return item.integer;
-      case ItemKind::big_integer: return Value::big_integer(pickle_.text(item));
+      case ItemKind::big_integer: return long_text(item);
       case ItemKind::real: return item.real;
       case ItemKind::text:
-        return item.length < kShared ? Value(pickle_.text(item)) : long_text(item);
-      case ItemKind::bytes:
-        return item.length < kShared ? Value::bytes(std::string(pickle_.text(item)))
-                                     : long_text(item);
+      case ItemKind::bytes: return item.length < kShared ? fresh_text(item) : long_text(item);
       case ItemKind::node: break;
     }
     const PickleNode& node = pickle_.node(item);
@@ -69,11 +69,25 @@ class Rebuilder : private TensorCalls {
   static constexpr std::uint32_t kShared = 64;
   Value long_text(const PickleItem& item) {
     Value& known = long_texts_[item.place];
-    if (known.is_none()) {
-      const std::string_view text = pickle_.text(item);
-      known = item.kind == ItemKind::text ? Value(text) : Value::bytes(std::string(text));
-    }
+    if (known.is_none()) known = fresh_text(item);
     return known;
+  }
+  Value fresh_text(const PickleItem& item) {
+    charge(item.length + kTextCost);
+    const std::string_view text = pickle_.text(item);
+    if (item.kind == ItemKind::big_integer) return Value::big_integer(text);
+    return item.kind == ItemKind::text ? Value(text) : Value::bytes(std::string(text));
+  }
+
+  // What is written out again for each of its uses has to be paid for by the size of the pickle.
+  static constexpr std::size_t kTextCost = 64;
+  void charge(std::size_t bytes) {
+    spent_ += bytes;
+    if (spent_ > budget_) {
+      throw FormatError(pickle_.file(), 0,
+                        concat("its values would take more than ", budget_,
+                               " bytes, as parts of them are used again and again"));
+    }
   }
 
   // A node that is in several places: its value, and how many levels it has.
@@ -198,9 +212,11 @@ class Rebuilder : private TensorCalls {
         wrong(args, concat("a tensor of class ", pickle_.name_of(type), " is not known"));
       return as_object(args.call, depth);
     }
-    const Tensor made = of_tensor(own, how);
+    const Tensor data = of_tensor(own, how);
+    const Tensor made =
+        kind == Role::parameter_class ? maker_.parameter(data, data.requires_grad()) : data;
     set_state(args, made, args.items[3], depth);
-    return kind == Role::parameter_class ? maker_.parameter(made, made.requires_grad()) : made;
+    return made;
   }
 
   Value of_sparse(const Arguments& args, int depth) {
@@ -231,6 +247,8 @@ class Rebuilder : private TensorCalls {
       fields.emplace_back(names[i], parts[i]);
     }
     fields.emplace_back("size", parts[tensors]);
+    if (coo && parts.size() == 4 && parts[3].kind() != Value::Kind::boolean && !parts[3].is_none())
+      wrong(args, "is_coalesced is no bool");
     if (coo && parts.size() == 4) fields.emplace_back("is_coalesced", parts[3]);
     Value sparse =
         Value::object(std::string(kSparseName), Value::tuple({}), Value::dict(std::move(fields)));
@@ -255,6 +273,7 @@ class Rebuilder : private TensorCalls {
     const bool by_channel = scheme.starts_with("torch.per_channel");
     if (parts.size() != (by_channel ? 4u : 3u))
       wrong(args, "a quantiser of another number of parts");
+    check_quantizer(args, parts, by_channel, record.shape);
     const Value size(record.shape);
     if (record.dtype == quint4x2 || record.dtype == quint2x4) as_bytes(args, record);
     std::vector<Value::Entry> fields{{"data", Value(tensor(args, record))},
@@ -265,6 +284,26 @@ class Rebuilder : private TensorCalls {
     fields.emplace_back("size", size);
     return Value::object(std::string(kQuantizedName), Value::tuple({}),
                          Value::dict(std::move(fields)));
+  }
+
+  void check_quantizer(const Arguments& args, std::span<const Value> parts, bool by_channel,
+                       const Shape& shape) const {
+    if (!by_channel) {
+      if (parts[1].kind() != Value::Kind::real && parts[1].kind() != Value::Kind::integer)
+        wrong(args, "a scale that is no number");
+      if (parts[2].kind() != Value::Kind::integer) wrong(args, "a zero point that is no integer");
+      return;
+    }
+    if (!parts[1].is_tensor() || !parts[2].is_tensor())
+      wrong(args, "scales or zero points that are no tensors");
+    if (parts[3].kind() != Value::Kind::integer || parts[3].as_int() < 0 ||
+        parts[3].as_int() >= static_cast<std::int64_t>(shape.size()))
+      wrong(args, concat("an axis that the ", shape.size(), " dimensions do not have"));
+    const std::int64_t channels = shape[static_cast<std::size_t>(parts[3].as_int())];
+    for (const Value& one : parts.subspan(1, 2)) {
+      if (one.as_tensor().dim() != 1 || one.as_tensor().size(0) != channels)
+        wrong(args, concat("not a scale and a zero point for each of ", channels, " channels"));
+    }
   }
 
   Value of_nested(const Arguments& args, int depth) {
@@ -327,9 +366,14 @@ class Rebuilder : private TensorCalls {
 
   Value as_object(const PickleNode& call, int depth) {
     Value arguments = value(call.b, depth + 1);
-    const PickleItem state = pickle_.state(call);
+    Value state = value(pickle_.state(call), depth + 1);
+    Value items;
+    if (!pickle_.items(call).empty()) {
+      items = call.count == 1 ? Value::list(values(pickle_.items(call), depth))
+                              : Value::dict(entries(call, depth));
+    }
     return Value::object(pickle_.name_of(pickle_.node(call.a)), std::move(arguments),
-                         value(state, depth + 1));
+                         std::move(state), std::move(items));
   }
 
   double real(const Arguments& args, const PickleItem& item) const {
@@ -344,17 +388,22 @@ class Rebuilder : private TensorCalls {
     if (item.kind != ItemKind::node ||
         (pickle_.node(item).kind != NodeKind::list && pickle_.node(item).kind != NodeKind::tuple))
       wrong(args, "its items are no list");
-    return values(pickle_.items(pickle_.node(item)), depth);
+    const auto items = pickle_.items(pickle_.node(item));
+    charge(items.size() * sizeof(Value));
+    return values(items, depth);
   }
 
   Value of_dict(const Arguments& args, const PickleNode& call, int depth) {
     need(args, 0, 1);
     std::vector<Value::Entry> all;
     if (!args.items.empty()) {
+      check_pairs(args);
       const Value from = value(args.items[0], depth + 1);
       if (from.kind() == Value::Kind::dict) {
+        charge(from.entries().size() * sizeof(Value::Entry));
         all.assign(from.entries().begin(), from.entries().end());
       } else if (from.kind() == Value::Kind::list || from.kind() == Value::Kind::tuple) {
+        charge(from.items().size() * sizeof(Value::Entry));
         for (const Value& pair : from.items()) {
           if ((pair.kind() != Value::Kind::list && pair.kind() != Value::Kind::tuple) ||
               pair.items().size() != 2)
@@ -373,13 +422,28 @@ class Rebuilder : private TensorCalls {
     return Value::dict(std::move(all), attributes);
   }
 
+  // The keys of pairs that a dict is made of are looked at as other keys are.
+  void check_pairs(const Arguments& args) const {
+    if (args.items[0].kind != ItemKind::node) return;
+    const PickleNode& from = pickle_.node(args.items[0]);
+    if (from.kind != NodeKind::list && from.kind != NodeKind::tuple) return;
+    for (const PickleItem& item : pickle_.items(from)) {
+      if (item.kind != ItemKind::node) continue;
+      const PickleNode& pair = pickle_.node(item);
+      if (pair.kind != NodeKind::list && pair.kind != NodeKind::tuple) continue;
+      if (const auto parts = pickle_.items(pair); !parts.empty())
+        check_key(args.call, parts[0], true);
+    }
+  }
+
   // Text whose characters are the bytes.
-  Value encoded(const Arguments& args) const {
+  Value encoded(const Arguments& args) {
     need(args, 2, 2);
     if (args.items[0].kind != ItemKind::text || args.items[1].kind != ItemKind::text ||
         pickle_.text(args.items[1]) != "latin1")
       wrong(args, "only text as latin1 is known");
     const std::string_view text = pickle_.text(args.items[0]);
+    charge(text.size() + kTextCost);
     std::string bytes;
     bytes.reserve(text.size());
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -417,6 +481,7 @@ class Rebuilder : private TensorCalls {
 
   bool inert_;
   std::vector<Shared> shared_;
+  std::size_t budget_, spent_ = 0;
   std::uint16_t deepest_ = 0;  // of the children of the node that is being made
   std::map<std::uint64_t, Value> long_texts_;
 };

@@ -15,7 +15,7 @@
 namespace tenon {
 
 Source::~Source() = default;
-Ref<Mapping> Source::map(Mapping::Mode /*mode*/, std::uint64_t& /*start*/) const { return {}; }
+Ref<Mapping> Source::map(Mapping::Mode /*mode*/) const { return {}; }
 
 namespace {
 
@@ -58,8 +58,8 @@ class FileSource final : public Source {
     }
   }
 
-  Ref<Mapping> map(Mapping::Mode mode, std::uint64_t& start) const override {
-    start = start_;
+  std::uint64_t start() const noexcept override { return start_; }
+  Ref<Mapping> map(Mapping::Mode mode) const override {
     if (mode == Mapping::Mode::shared) return map_writable();
     return Mapping::of_file(descriptor_, name(), static_cast<std::size_t>(facts_.st_size), mode);
   }

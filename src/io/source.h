@@ -21,13 +21,14 @@ class TENON_API Source {
 
   const std::string& name() const noexcept { return name_; }  // for messages
   std::uint64_t size() const noexcept { return size_; }
+  // Where it begins in what map() gives.
+  virtual std::uint64_t start() const noexcept { return 0; }
 
   // Exactly these bytes, from any thread. IoError if the system refuses; FormatError if the file
   // has become shorter than it was.
   virtual void read_at(std::uint64_t offset, std::span<std::byte> into) const = 0;
-  // The bytes in memory. Null for a source that cannot be mapped; `start` is where it begins in the
-  // mapping.
-  virtual Ref<Mapping> map(Mapping::Mode mode, std::uint64_t& start) const;
+  // The bytes in memory. Null for a source that cannot be mapped.
+  virtual Ref<Mapping> map(Mapping::Mode mode) const;
   // FormatError if the file is not the one that was opened any more: its size or times changed.
   virtual void check_unchanged() const {}
 

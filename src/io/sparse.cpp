@@ -25,26 +25,57 @@ std::vector<std::pair<Tensor, IndexBounds>> index_bounds(const Value& sparse,
   } else {
     refuse("it has no size");
   }
+  for (const std::int64_t one : sizes) {
+    if (one < 0) refuse("a negative size");
+  }
+  const Tensor values = state.find("values")->as_tensor();
   if (const Value* found = state.find("indices")) {
-    const Tensor indices = found->as_tensor(), values = state.find("values")->as_tensor();
+    const Tensor indices = found->as_tensor();
     if (indices.dtype() != int64 || indices.dim() != 2)
       refuse("its indices are no matrix of int64");
     if (indices.size(0) > static_cast<std::int64_t>(sizes.size()))
       refuse("more rows of indices than dimensions");
     if (values.dim() < 1 || values.size(0) != indices.size(1))
       refuse("as many values as indices are needed");
+    const auto indexed = static_cast<std::size_t>(indices.size(0));
+    if (static_cast<std::size_t>(values.dim()) != sizes.size() - indexed + 1)
+      refuse("values of another number of dimensions");
+    for (std::size_t d = indexed; d < sizes.size(); ++d) {
+      if (values.size(static_cast<std::int64_t>(d - indexed) + 1) != sizes[d])
+        refuse("values of other sizes");
+    }
     return {{indices, {sizes, false}}};
   }
   const bool rows = state.find("crow_indices") != nullptr;
   const Tensor compressed = state.find(rows ? "crow_indices" : "ccol_indices")->as_tensor();
   const Tensor plain = state.find(rows ? "col_indices" : "row_indices")->as_tensor();
-  if (sizes.size() < 2) refuse("less than two dimensions");
   if ((compressed.dtype() != int64 && compressed.dtype() != int32) ||
       plain.dtype() != compressed.dtype())
     refuse("its indices are neither int32 nor int64");
-  if (compressed.dim() < 1 || plain.dim() < 1) refuse("its indices have no dimension");
-  const std::int64_t across = sizes[sizes.size() - (rows ? 1 : 2)];
-  return {{compressed, {{plain.size(-1) + 1}, compressed.dim() == 1}}, {plain, {{across}, false}}};
+  if (compressed.dim() < 1 || plain.dim() != compressed.dim() || values.dim() < plain.dim())
+    refuse("its parts have other numbers of dimensions");
+  const std::int64_t count = plain.size(-1), batches = plain.dim() - 1;
+  const auto first = static_cast<std::size_t>(batches);
+  if (sizes.size() < first + 2) refuse("less than two dimensions");
+  if (values.size(batches) != count) refuse("as many values as indices are needed");
+  for (std::int64_t d = 0; d < batches; ++d) {
+    if (compressed.size(d) != plain.size(d) || values.size(d) != plain.size(d) ||
+        plain.size(d) != sizes[static_cast<std::size_t>(d)])
+      refuse("its parts have other numbers of matrices");
+  }
+  // Blocks are the dimensions of values behind their number.
+  const std::string& layout = state.find("layout")->as_string();
+  const bool blocked = layout == "torch.sparse_bsr" || layout == "torch.sparse_bsc";
+  if (blocked && values.dim() < batches + 3) refuse("its values are no blocks");
+  const std::int64_t tall = blocked ? values.size(batches + 1) : 1;
+  const std::int64_t wide = blocked ? values.size(batches + 2) : 1;
+  if (tall < 1 || wide < 1 || sizes[first] % tall != 0 || sizes[first + 1] % wide != 0)
+    refuse("blocks that do not fill it");
+  const std::int64_t down = sizes[first] / tall, across = sizes[first + 1] / wide;
+  if (compressed.size(-1) != (rows ? down : across) + 1)
+    refuse("compressed indices of another length");
+  return {{compressed, {{count + 1}, compressed.dim() == 1}},
+          {plain, {{rows ? across : down}, false}}};
 }
 
 void check_indices(const Tensor& packed, const IndexBounds& bounds, const std::string& file,

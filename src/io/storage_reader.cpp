@@ -221,7 +221,10 @@ class Reader {
 }  // namespace
 
 void read_storages(std::span<const StorageRead> reads, bool verify, const Watch& watch) {
-  if (reads.empty()) return;
+  if (reads.empty()) {
+    if (watch.progress) watch.progress(0, 0);
+    return;
+  }
   Reader(reads, verify, watch).run();
 }
 

@@ -21,10 +21,12 @@ class Survey final : private Builder {
   // which are the same every time it is built.
   const TensorRecord& record(const Tensor& tensor) const { return records_.at(tensor.id()); }
   std::uint32_t tensors() const noexcept { return made_; }
-  // Null if the tensor holds no indices.
-  const IndexBounds* bounds(std::uint32_t number) const {
-    const auto found = bounds_.find(number);
-    return found == bounds_.end() ? nullptr : &found->second;
+  // What a tensor of indices may hold: by as many bounds as sparse tensors use it.
+  std::vector<IndexBounds> bounds(std::uint32_t number) const {
+    std::vector<IndexBounds> out;
+    const auto [first, last] = bounds_.equal_range(number);
+    for (auto at = first; at != last; ++at) out.push_back(at->second);
+    return out;
   }
 
  private:
@@ -37,8 +39,8 @@ class Survey final : private Builder {
   const std::string& file_;
   Value tree_;
   std::vector<StorageRecord> storages_;
-  std::unordered_map<std::uint64_t, TensorRecord> records_;  // by the tensors' identities
-  std::unordered_map<std::uint32_t, IndexBounds> bounds_;    // by the tensors' numbers
+  std::unordered_map<std::uint64_t, TensorRecord> records_;     // by the tensors' identities
+  std::unordered_multimap<std::uint32_t, IndexBounds> bounds_;  // by the tensors' numbers
   std::uint32_t made_ = 0;
 };
 

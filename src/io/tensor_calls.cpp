@@ -114,7 +114,11 @@ TensorCalls::StorageUse TensorCalls::storage(const PickleNode& id) {
     out.view_offset = count_of(id, part[1]);
     out.view_size = count_of(id, part[2]);
   }
-  return {maker_.storage(out, id.offset), out.dtype, out.untyped};
+  const std::uint32_t number = maker_.storage(out, id.offset);
+  if (!out.is_view) return {number, out.dtype, out.untyped, 0, maker_.storage_bytes(number)};
+  return {
+      number, out.dtype, out.untyped, out.view_offset,
+      static_cast<std::uint64_t>(out.view_size) * static_cast<std::uint64_t>(itemsize(out.dtype))};
 }
 
 Tensor TensorCalls::of_storage(const PickleNode& id) {
@@ -122,20 +126,25 @@ Tensor TensorCalls::of_storage(const PickleNode& id) {
   TensorRecord record;
   record.storage = use.number;
   record.dtype = use.dtype;
-  const std::uint64_t bytes = maker_.storage_bytes(use.number);
-  record.shape = Shape({static_cast<std::int64_t>(bytes) / itemsize(use.dtype)});
+  record.offset = use.offset;
+  record.shape = Shape({static_cast<std::int64_t>(use.bytes) / itemsize(use.dtype)});
   record.stride = {1};
   return maker_.tensor(record);
 }
 
-Tensor TensorCalls::tensor(const Arguments& args, const TensorRecord& record) {
+Tensor TensorCalls::tensor(const Arguments& args, TensorRecord record) {
   const std::uint64_t bytes = record.storage == TensorRecord::kNoStorage
                                   ? std::numeric_limits<std::int64_t>::max()
-                                  : maker_.storage_bytes(record.storage);
+                                  : part_bytes_;
   if (const std::string wrong_text = wrong_geometry(record, bytes); !wrong_text.empty())
     wrong(args, wrong_text);
   if (record.requires_grad && !is_floating_point(record.dtype) && !is_complex(record.dtype))
     wrong(args, concat("a tensor of ", info(record.dtype).name, " cannot require grad"));
+  if (record.storage != TensorRecord::kNoStorage && part_offset_ != 0) {
+    const auto offset = checked_add(record.offset, part_offset_);
+    if (!offset) wrong(args, "an offset that overflows");
+    record.offset = *offset;
+  }
   return maker_.tensor(record);
 }
 
@@ -175,6 +184,8 @@ TensorRecord TensorCalls::strided(const Arguments& args, bool& untyped) {
   record.shape = Shape(dims(args, args.items[2], "sizes"));
   record.stride = dims(args, args.items[3], "strides");
   untyped = use.untyped;
+  part_offset_ = use.offset;
+  part_bytes_ = use.bytes;
   return record;
 }
 

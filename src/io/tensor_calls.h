@@ -35,6 +35,9 @@ class TensorCalls {
     std::uint32_t number;
     DType dtype;
     bool untyped;
+    // Tensors lie in this part of it: elements before it, and bytes.
+    std::int64_t offset;
+    std::uint64_t bytes;
   };
   std::string_view text_of(const PickleNode& at, const PickleItem& item,
                            std::string_view what) const;
@@ -42,7 +45,7 @@ class TensorCalls {
   StorageUse storage(const PickleNode& id);
   // All of a storage that is a value itself: one after another, of the storage's dtype.
   Tensor of_storage(const PickleNode& id);
-  Tensor tensor(const Arguments& args, const TensorRecord& record);
+  Tensor tensor(const Arguments& args, TensorRecord record);
   // The hooks are always empty; the metadata may say that elements stand for their conjugate.
   void hooks(const Arguments& args, const PickleItem& item) const;
   void metadata(const Arguments& args, const PickleItem& item, TensorRecord& record) const;
@@ -55,6 +58,11 @@ class TensorCalls {
 
   const Pickle& pickle_;
   TensorMaker& maker_;
+
+ private:
+  // Of the storage strided() found last.
+  std::int64_t part_offset_ = 0;
+  std::uint64_t part_bytes_ = 0;
 };
 
 }  // namespace tenon

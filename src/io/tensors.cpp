@@ -5,6 +5,7 @@
 #include "core/alias.h"
 #include "core/body_editor.h"
 #include "core/element_copy.h"
+#include "io/source.h"
 
 namespace tenon {
 
@@ -34,7 +35,7 @@ Tensor packed_copy(const Tensor& tensor) {
 bool is_mappable(const StorageRecord& record) {
   const std::int64_t size = record.untyped ? 8 : std::min<std::int64_t>(itemsize(record.dtype), 8);
   return !record.deflated && !record.big_endian && !record.without_data &&
-         record.offset % static_cast<std::uint64_t>(size) == 0;
+         (record.source->start() + record.offset) % static_cast<std::uint64_t>(size) == 0;
 }
 
 }  // namespace tenon

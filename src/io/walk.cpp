@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "core/module_state.h"
 #include "io/rebuild.h"
 #include "tenon/error.h"
 
@@ -11,6 +12,7 @@ namespace tenon {
 namespace {
 
 constexpr std::size_t kLongestName = std::size_t{1} << 20;
+constexpr std::size_t kLongestNames = std::size_t{64} << 20;
 
 std::string below(const std::string& name, std::string_view key, bool top) {
   return top ? std::string(key) : concat(name, ".", key);
@@ -22,9 +24,16 @@ bool may_hold_tensors(const Value& value) {
     case Value::Kind::dict:
     case Value::Kind::list:
     case Value::Kind::tuple:
+    case Value::Kind::set:
     case Value::Kind::object: return true;
     default: return false;
   }
+}
+
+// Tensors that are made of several, and have one name.
+bool is_composite(const Value& object) {
+  return object.object_name() == kSparseName || object.object_name() == kNestedName ||
+         object.object_name() == kQuantizedName;
 }
 
 std::set<std::string> texts_of(const Value* set) {
@@ -45,6 +54,9 @@ void Walk::at(const Value& value, const std::string& name, bool top) {
   }
   if (name.size() > kLongestName)
     throw FormatError(file_, 0, concat("a name of more than ", kLongestName, " bytes"));
+  named_ += name.size();
+  if (named_ > kLongestNames + 64 * most_)
+    throw FormatError(file_, 0, "names that are too long together when they are written out");
   switch (value.kind()) {
     case Value::Kind::tensor: {
       const bool part = whole_ != nullptr;
@@ -55,6 +67,7 @@ void Walk::at(const Value& value, const std::string& name, bool top) {
     }
     case Value::Kind::dict: return dict(value, name, top);
     case Value::Kind::list:
+    case Value::Kind::set:
     case Value::Kind::tuple: {
       std::size_t i = 0;
       look(value.items().size());
@@ -87,34 +100,32 @@ void Walk::dict(const Value& value, const std::string& name, bool top) {
 
 void Walk::object(const Value& value, const std::string& name, bool top) {
   const Value& state = value.object_state();
-  if (state.kind() != Value::Kind::dict) return;
-  const bool sparse = value.object_name() == kSparseName || value.object_name() == kNestedName;
-  const bool quantized = value.object_name() == kQuantizedName;
-  if (sparse || quantized) whole_ = &name;
-  if (sparse) dict(state, name, top);
-  if (quantized) {
+  const bool whole = is_composite(value);
+  if (whole) {
+    whole_ = &name;
     for (const auto& [key, item] : state.entries()) {
+      // The integers of a quantised tensor have its own name.
       if (key.as_string() == "data")
         at(item, name, top);
       else if (may_hold_tensors(item))
         at(item, below(name, key.as_string(), top), false);
     }
-  }
-  if (sparse || quantized) {
     whole_ = nullptr;
     return;
   }
-  const bool is_module = state.find("_parameters") != nullptr &&
-                         state.find("_buffers") != nullptr && state.find("_modules") != nullptr;
-  return is_module ? module(state, name, top) : dict(state, name, top);
+  // The items of some class of lists or dicts, and its state.
+  if (may_hold_tensors(value.object_items())) at(value.object_items(), name, top);
+  if (is_module_state(state))
+    module(state, name, top);
+  else if (state.kind() == Value::Kind::dict)
+    dict(state, name, top);
 }
 
 // A module is listed as its state dict would be.
 void Walk::module(const Value& state, const std::string& name, bool top) {
   const std::set<std::string> hidden = texts_of(state.find("_non_persistent_buffers_set"));
-  for (const char* part_name : {"_parameters", "_buffers", "_modules"}) {
+  for (const char* part_name : kModuleParts) {
     const Value& part = *state.find(part_name);
-    if (part.kind() != Value::Kind::dict) continue;
     const bool buffers = std::string_view(part_name) == "_buffers";
     for (const auto& [key, item] : part.entries()) {
       if (key.kind() != Value::Kind::string || !may_hold_tensors(item)) continue;

@@ -33,7 +33,7 @@ class Walk {
   const std::string& file_;
   std::size_t most_;
   const std::string* whole_ = nullptr;
-  std::size_t places_ = 0, looked_ = 0;
+  std::size_t places_ = 0, looked_ = 0, named_ = 0;  // places, items and bytes of names so far
 };
 
 }  // namespace tenon

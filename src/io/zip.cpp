@@ -27,6 +27,9 @@ constexpr std::uint16_t kSaturated16 = 0xffff;
 constexpr std::uint16_t kHasDescriptor = 1u << 3, kUtf8 = 1u << 11;
 constexpr std::uint16_t kDeflateHints = 3u << 1;
 
+constexpr std::uint16_t kNewestVersion = 63;
+// Tensors of zeros deflate to a thousandth; files of nothing else are bombs.
+constexpr std::uint64_t kLargestRatio = 200, kSmallInflated = std::uint64_t{64} << 20;
 constexpr std::uint64_t kMostEntries = 1'000'000;
 constexpr std::uint64_t kLargestDirectory = std::uint64_t{256} << 20;
 constexpr std::size_t kLongestName = 4096;
@@ -84,29 +87,29 @@ struct Wide {
   std::uint64_t size, stored, header;
 };
 
-// Fills in what is saturated from the zip64 field among the extra fields.
-void read_extra(ByteReader extra, Wide& wide, bool size, bool stored, bool header) {
-  bool found = false;
-  while (extra.left() > 0) {
-    if (extra.left() < 4) return;  // padding that some writers leave
+constexpr std::uint16_t kZip64 = 1, kUnicodePath = 0x7075;
+
+// Calls `found` with the zip64 field among the extra fields, if there is one.
+template <class Found>
+void read_extra(ByteReader extra, Found&& found) {
+  bool seen = false;
+  while (extra.left() >= 4) {  // less is padding that some writers leave
     const std::uint16_t id = extra.u16(), length = extra.u16();
     const std::uint64_t at = extra.offset();
     if (length > extra.left()) extra.fail("an extra field is longer than all of them together");
     const auto field = extra.bytes(length);
-    if (id != 1) continue;
-    if (found) extra.fail_at(at, "two zip64 fields");
-    found = true;
-    std::size_t used = 0;
-    const auto next = [&](std::uint64_t& into) {
-      if (field.size() - used < 8) extra.fail_at(at, "the zip64 field is too short");
-      std::memcpy(&into, field.data() + used, 8);
-      used += 8;
-    };
-    if (size) next(wide.size);
-    if (stored) next(wide.stored);
-    if (header) next(wide.header);
+    if (id == kUnicodePath) extra.fail_at(at, "an entry with a second name");
+    if (id != kZip64) continue;
+    if (seen) extra.fail_at(at, "two zip64 fields");
+    seen = true;
+    found(ByteReader(field, at, extra.file()));
   }
-  if (!found && (size || stored || header)) extra.fail("a zip64 field is missing");
+}
+
+// Files have the mode of files, or none.
+bool is_special_file(std::uint32_t attributes) {
+  const std::uint32_t kind = attributes >> 16 & 0170000;
+  return kind != 0 && kind != 0100000;
 }
 
 }  // namespace
@@ -129,12 +132,6 @@ void Zip::read_at(std::uint64_t offset, std::span<std::byte> into) const {
   std::copy_n(from.begin(), into.size(), into.begin());
 }
 
-void Zip::read_tail(std::uint64_t bytes) {
-  tail_.resize(static_cast<std::size_t>(bytes));
-  tail_start_ = source_->size() - bytes;
-  source_->read_at(tail_start_, tail_);
-}
-
 void Zip::find_directory() {
   const std::uint64_t size = source_->size();
   if (size < kEndSize + kLocalSize) fail(0, "too short to be a zip archive");
@@ -142,30 +139,19 @@ void Zip::find_directory() {
   source_->read_at(0, std::as_writable_bytes(std::span(&first, 1)));
   if (first != kLocal) fail(0, "no zip archive: it does not begin with an entry");
 
-  // The end record is behind everything else but a comment. Usually there is none, and it is the
-  // last that every reader looks at first.
+  // The end record is behind everything else but a comment.
   std::optional<std::uint64_t> end;
-  read_tail(std::min<std::uint64_t>(size, 4096));
-  const auto comment_at = [&](std::size_t i) {
+  tail_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(size, kEndSize + 65535)));
+  tail_start_ = size - tail_.size();
+  source_->read_at(tail_start_, tail_);
+  const std::string_view text(reinterpret_cast<const char*>(tail_.data()), tail_.size());
+  for (std::size_t i = text.find(kEndText); i != text.npos; i = text.find(kEndText, i + 1)) {
+    if (text.size() - i < kEndSize) break;
     std::uint16_t comment = 0;
     std::memcpy(&comment, tail_.data() + i + 20, 2);
-    return std::size_t{comment};
-  };
-  const auto tail_text = [&] {
-    return std::string_view(reinterpret_cast<const char*>(tail_.data()), tail_.size());
-  };
-  const std::size_t last = tail_.size() - static_cast<std::size_t>(kEndSize);
-  if (tail_text().substr(last).starts_with(kEndText) && comment_at(last) == 0) {
-    end = tail_start_ + last;
-  } else {
-    read_tail(std::min<std::uint64_t>(size, kEndSize + 65535));
-    const std::string_view text = tail_text();
-    for (std::size_t i = text.find(kEndText); i != text.npos; i = text.find(kEndText, i + 1)) {
-      if (text.size() - i < kEndSize) break;
-      if (i + kEndSize + comment_at(i) != text.size()) continue;
-      if (end) fail(*end, "two end records: the archive could be read in two ways");
-      end = tail_start_ + i;
-    }
+    if (i + kEndSize + comment != text.size()) continue;
+    if (end) fail(*end, "two end records: the archive could be read in two ways");
+    end = tail_start_ + i;
   }
   if (!end) {
     fail(size,
@@ -238,13 +224,16 @@ void Zip::read_directory() {
     reader.fail("more entries are announced than fit the directory");
   reserve_in_huge_pages(entries_, static_cast<std::size_t>(count_));
   bool any_checksum = false;
+  std::uint64_t deflated = 0, inflated = 0;  // bytes of all that are
   for (std::uint64_t i = 0; i < count_; ++i) {
     const std::uint64_t at = reader.offset();
     if (reader.u32() != kCentral) reader.fail_at(at, "an entry of the directory is missing");
-    reader.u32();  // versions
+    reader.u16();  // of the program that made it
+    if (reader.u16() > kNewestVersion) reader.fail_at(at + 6, "an entry of a version to come");
     const std::uint16_t flags = reader.u16(), method = reader.u16();
     reader.u32();  // time and date
     ZipEntry entry{};
+    entry.flags = flags & (kHasDescriptor | kUtf8);
     entry.crc = reader.u32();
     const std::uint32_t stored = reader.u32(), size = reader.u32();
     const std::uint16_t name_length = reader.u16(), extra_length = reader.u16(),
@@ -259,12 +248,21 @@ void Zip::read_directory() {
     if (disk != 0) reader.fail_at(at + 34, "an archive on several disks");
     if ((attributes & 0x10) != 0 || name.ends_with('/'))
       reader.fail_at(at, "a folder where only files should be");
+    if (is_special_file(attributes)) reader.fail_at(at + 38, "a link or a device, and no file");
     if (const std::string_view wrong = wrong_name(name); !wrong.empty())
       reader.fail_at(at + 46, concat("the name of an entry ", wrong));
     Wide wide{size, stored, header};
     const std::uint64_t extra_at = reader.offset();
-    read_extra(ByteReader(reader.bytes(extra_length), extra_at, source_->name()), wide,
-               size == kSaturated32, stored == kSaturated32, header == kSaturated32);
+    bool is_wide = false;
+    read_extra(ByteReader(reader.bytes(extra_length), extra_at, source_->name()),
+               [&](ByteReader field) {
+                 is_wide = true;
+                 if (size == kSaturated32) wide.size = field.u64();
+                 if (stored == kSaturated32) wide.stored = field.u64();
+                 if (header == kSaturated32) wide.header = field.u64();
+               });
+    if (!is_wide && (size == kSaturated32 || stored == kSaturated32 || header == kSaturated32))
+      reader.fail_at(extra_at, "a zip64 field is missing");
     reader.bytes(comment_length);
     entry.size = wide.size;
     entry.stored = wide.stored;
@@ -273,6 +271,13 @@ void Zip::read_directory() {
     if (entry.deflated && entry.size / 1032 > entry.stored)  // what deflate can do at most
       reader.fail_at(at + 20,
                      "an entry announces more bytes than deflate can make of what is there");
+    if (entry.deflated) {
+      deflated += entry.stored;
+      inflated += entry.size;
+      if (inflated / kLargestRatio > deflated + kSmallInflated / kLargestRatio)
+        reader.fail_at(at + 20, concat("entries that are deflated to less than a ", kLargestRatio,
+                                       "th, which no real ones are"));
+    }
     if (!entry.deflated && entry.size != entry.stored)
       reader.fail_at(at + 20, "an entry that is not compressed has two sizes");
     if (entry.header >= directory_start_) reader.fail_at(at + 42, "an entry behind the directory");
@@ -377,6 +382,27 @@ class Window {
 
 }  // namespace
 
+void Zip::check_local_extra(std::span<const std::byte> header, const ZipEntry& entry,
+                            std::size_t name_length, std::size_t extra_length,
+                            bool needs_wide) const {
+  const std::size_t at = static_cast<std::size_t>(kLocalSize) + name_length;
+  if (header.size() < at + extra_length) fail(entry.header, "an entry reaches into the directory");
+  bool is_wide = false;
+  read_extra(ByteReader(header.subspan(at, extra_length), entry.header + at, source_->name()),
+             [&](ByteReader field) {
+               is_wide = true;
+               // PyTorch writes those numbers that are large, also where the header is, and 0 for
+               // what it does not know yet.
+               while (field.left() >= 8) {
+                 const std::uint64_t number = field.u64();
+                 if (number != entry.size && number != entry.stored && number != entry.header &&
+                     !(number == 0 && (entry.flags & kHasDescriptor) != 0))
+                   field.fail("an entry and the directory disagree about its size");
+               }
+             });
+  if (needs_wide && !is_wide) fail(entry.header + 18, "a zip64 field is missing");
+}
+
 void Zip::read_local_headers() {
   std::vector<std::uint32_t> order(entries_.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -399,7 +425,7 @@ void Zip::read_local_headers() {
     const std::uint64_t most = kLocalSize + folder_.size() + 1 + entry.name.size() + 512;
     ByteReader reader(window.at(at, most, directory_start_), at, file);
     if (reader.u32() != kLocal) reader.fail_at(at, "the directory names an entry that is not here");
-    reader.u16();  // version
+    if (reader.u16() > kNewestVersion) reader.fail_at(at + 4, "an entry of a version to come");
     const std::uint16_t flags = reader.u16(), method = reader.u16();
     reader.u32();  // time and date
     const std::uint32_t crc = reader.u32(), stored = reader.u32(), size = reader.u32();
@@ -411,6 +437,8 @@ void Zip::read_local_headers() {
       reader.fail_at(at + kLocalSize, "an entry and the directory disagree about its name");
     if ((flags & ~(kHasDescriptor | kUtf8 | kDeflateHints)) != 0)
       reader.fail_at(at + 6, "an encrypted, patched or otherwise special entry");
+    if ((flags & (kHasDescriptor | kUtf8)) != entry.flags)
+      reader.fail_at(at + 6, "an entry and the directory disagree about its flags");
     if ((method == 8) != entry.deflated || (method != 0 && method != 8))
       reader.fail_at(at + 8, "an entry and the directory disagree about its compression");
     entry.data = at + kLocalSize + name_length + extra_length;
@@ -423,6 +451,9 @@ void Zip::read_local_headers() {
       reader.fail_at(at + 18, "an entry and the directory disagree about its size");
     if (crc != entry.crc && !(described && crc == 0))
       reader.fail_at(at + 14, "an entry and the directory disagree about its checksum");
+    check_local_extra(window.at(at, kLocalSize + name_length + extra_length, directory_start_),
+                      entry, name_length, extra_length,
+                      size == kSaturated32 || stored == kSaturated32);
     const auto end = checked_add(entry.data, entry.stored);
     if (!end || *end > directory_start_) reader.fail_at(at, "an entry reaches into the directory");
     expected = *end;

@@ -23,6 +23,7 @@ struct ZipEntry {
   std::uint64_t size;     // of the bytes
   std::uint64_t stored;   // of what is in the file: less, if they are deflated
   std::uint32_t crc;
+  std::uint16_t flags;
   bool deflated;
 };
 
@@ -51,11 +52,12 @@ class TENON_API Zip {
 
  private:
   void read_at(std::uint64_t offset, std::span<std::byte> into) const;
-  void read_tail(std::uint64_t bytes);
   void find_directory();
   void read_directory();
   void index_names();
   void read_local_headers();
+  void check_local_extra(std::span<const std::byte> header, const ZipEntry& entry,
+                         std::size_t name_length, std::size_t extra_length, bool needs_wide) const;
   [[noreturn]] void fail(std::uint64_t offset, const std::string& reason) const;
 
   std::shared_ptr<const Source> source_;

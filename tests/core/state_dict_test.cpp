@@ -44,6 +44,16 @@ TEST(StateDict, TensorsAloneCanBeReplacedWhileTheyAreWalkedOver) {
   EXPECT_EQ(state.at("a._extra_state").as_int(), 5);
 }
 
+TEST(StateDict, OneTensorCanBePutUnderTheNameOfAnother) {
+  StateDict state = three();
+  auto all = state.tensors();
+  auto at = all.begin();
+  const StateDict::Slot first = (*at).tensor;
+  ++at;
+  (*at).tensor = first;
+  EXPECT_TRUE(state.tensor("b.weight").is(state.tensor("a.weight")));
+}
+
 TEST(StateDict, EntriesCanBeTakenOut) {
   StateDict state = three();
   EXPECT_TRUE(state.erase("a._extra_state"));

@@ -34,6 +34,29 @@ TEST(ValuePath, WhatIsNotThereIsNull) {
     EXPECT_EQ(t.find_path(path), nullptr) << path;
 }
 
+TEST(ValuePath, KeysThatAreNoTextAreMeantByTheirRepr) {
+  const Value t =
+      Value::dict({{Value::tuple({1, "x"}), 1}, {2.5, 2}, {Value::bytes("k"), 3}, {true, 4}});
+  EXPECT_EQ(t.find_path("(1, 'x')")->as_int(), 1);
+  EXPECT_EQ(t.find_path("2.5")->as_int(), 2);
+  EXPECT_EQ(t.find_path("b'k'")->as_int(), 3);
+  EXPECT_EQ(t.find_path("True")->as_int(), 4);
+}
+
+TEST(ValuePath, APickledModuleLeadsToItsTensors) {
+  const Value leaf = Value::object("m.Leaf", Value::tuple({}),
+                                   Value::dict({{"_parameters", Value::dict({{"weight", 1}})},
+                                                {"_buffers", Value::dict({{"mean", 2}})},
+                                                {"_modules", Value::dict({})}}));
+  const Value root = Value::object("m.Root", Value::tuple({}),
+                                   Value::dict({{"_parameters", Value::dict({})},
+                                                {"_buffers", Value::dict({})},
+                                                {"_modules", Value::dict({{"conv", leaf}})}}));
+  EXPECT_EQ(root.find_path("conv.weight")->as_int(), 1);
+  EXPECT_EQ(root.find_path("conv.mean")->as_int(), 2);
+  EXPECT_EQ(root.find_path("conv.bias"), nullptr);
+}
+
 TEST(ValuePath, EmptyPathsAndKeys) {
   const Value t = tree();
   EXPECT_EQ(t.find_path(""), &t);

@@ -49,7 +49,8 @@ def main():
                                         "size": {"size": [3, 4]}}, done)
     done = tenon("inspect", "--json", FILES / "torch-2.11" / "sparse_coo.pth")
     facts = json.loads(done.stdout)["values"]["coo"]
-    expect("sparse", facts["layout"] == "torch.sparse_coo" and facts["size"] == {"size": [3, 4]} or facts["size"]["size"], done)
+    expect("sparse", facts["layout"] == "torch.sparse_coo" and facts["indices"] == {"tensor": "coo.indices"}
+           and facts["size"]["size"] == [3, 3], done)
     done = tenon("inspect", "--filter", "^b", "--json", PTH)
     facts = json.loads(done.stdout)
     expect("filter", [t["name"] for t in facts["tensors"]] == ["bias"], done)
@@ -74,6 +75,13 @@ def main():
     expect("no file", done.returncode == 4 and "No such file" in done.stderr, done)
     done = tenon("inspect", FILES / "torch-2.11" / "whole_module.pth")
     expect("object", done.returncode == 3 and "inert" in done.stderr and "byte " in done.stderr, done)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.argv[1], "--version"], stdout=full, stderr=subprocess.PIPE, text=True)
+    expect("no room for the version", done.returncode == 4, subprocess.CompletedProcess([], done.returncode, "", done.stderr))
+    done = tenon("inspect", "--json", "--inert", FILES / "odd" / "containers.pth")
+    facts = json.loads(done.stdout)
+    expect("items of other classes", {t["name"] for t in facts["tensors"]} == {"x.t", "s.0"}
+           and facts["values"]["x"]["global"] == "collections.defaultdict" and facts["values"]["x"]["items"] == {"t": {"tensor": "x.t"}}, done)
     done = tenon("verify", PTH)
     expect("verify", done.returncode == 0 and done.stdout == "verified\n", done)
     done = tenon("verify", "--", PTH)

@@ -86,5 +86,16 @@ TEST(Pickle, DepthIsBoundedWhileItIsMade) {
   expect_error<FormatError>([&] { run(deep + "."); }, "1000 levels");
 }
 
+TEST(Pickle, TheLastValueCanBeDoubledWhenTheStackIsFull) {
+  for (const std::size_t n : {255u, 256u, 8192u}) {
+    const std::string program = "\x80\x02("s + std::string(n - 1, 'N') + "\x88" + "2t."s;
+    const Pickle pickle = run(program);
+    const auto items = pickle.items(pickle.node(pickle.root()));
+    ASSERT_EQ(items.size(), n + 1);
+    EXPECT_EQ(items[n].kind, PickleItem::Kind::boolean);
+    EXPECT_EQ(items[n].integer, 1);
+  }
+}
+
 }  // namespace
 }  // namespace tenon

@@ -25,5 +25,26 @@ TEST(Checkpoint, MayBeReadFromSeveralThreads) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST(Checkpoint, ItsTensorsMayBeReadFromSeveralThreads) {
+  // Views, whose storages are compared once, and deflated storages, of which one is kept.
+  for (const char* name : {"views.pt", "deflated.pth"}) {
+    const Checkpoint file =
+        Checkpoint::open(std::string(TENON_SOURCE_DIR "/tests/io/fixtures/torch-2.14.1/") + name);
+    const auto all = [&] {
+      std::vector<std::vector<std::byte>> out(file.tensors().size());
+      for (std::size_t i = 0; i < out.size(); ++i)
+        file.read(i, [&](std::span<const std::byte> piece) {
+          out[i].insert(out[i].end(), piece.begin(), piece.end());
+        });
+      return out;
+    };
+    std::vector<std::vector<std::vector<std::byte>>> seen(4);
+    std::vector<std::thread> threads;
+    for (auto& mine : seen) threads.emplace_back([&] { mine = all(); });
+    for (std::thread& thread : threads) thread.join();
+    for (const auto& mine : seen) EXPECT_EQ(mine, all()) << name;
+  }
+}
+
 }  // namespace
 }  // namespace tenon
