@@ -127,7 +127,7 @@ Zip::Zip(std::shared_ptr<const Source> source) : source_(std::move(source)) {
 
 void Zip::read_at(std::uint64_t offset, std::span<std::byte> into) const {
   if (offset < tail_start_ || tail_.empty()) return source_->read_at(offset, into);
-  const auto from = std::span(tail_).subspan(static_cast<std::size_t>(offset - tail_start_));
+  const auto from = tail_.subspan(static_cast<std::size_t>(offset - tail_start_));
   if (from.size() < into.size()) return source_->read_at(offset, into);
   std::copy_n(from.begin(), into.size(), into.begin());
 }
@@ -141,9 +141,12 @@ void Zip::find_directory() {
 
   // The end record is behind everything else but a comment.
   std::optional<std::uint64_t> end;
-  tail_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(size, kEndSize + 65535)));
-  tail_start_ = size - tail_.size();
-  source_->read_at(tail_start_, tail_);
+  const auto tail_size = static_cast<std::size_t>(std::min<std::uint64_t>(size, kEndSize + 65535));
+  tail_bytes_ = std::make_unique_for_overwrite<std::byte[]>(tail_size);
+  const std::span<std::byte> tail(tail_bytes_.get(), tail_size);
+  tail_ = tail;
+  tail_start_ = size - tail.size();
+  source_->read_at(tail_start_, tail);
   const std::string_view text(reinterpret_cast<const char*>(tail_.data()), tail_.size());
   for (std::size_t i = text.find(kEndText); i != text.npos; i = text.find(kEndText, i + 1)) {
     if (text.size() - i < kEndSize) break;
@@ -158,9 +161,8 @@ void Zip::find_directory() {
          "the end of the zip archive is missing: the file is cut short, or was not downloaded "
          "to its end, or has something behind it");
   }
-  ByteReader reader(
-      std::span<const std::byte>(tail_).subspan(static_cast<std::size_t>(*end - tail_start_)), *end,
-      source_->name());
+  ByteReader reader(tail_.subspan(static_cast<std::size_t>(*end - tail_start_)), *end,
+                    source_->name());
   reader.u32();
   const std::uint16_t disk = reader.u16(), directory_disk = reader.u16(), here = reader.u16(),
                       total = reader.u16();
@@ -354,10 +356,15 @@ namespace {
 // Bytes of the file in the order of their places, fetched in pieces that hold many small entries.
 class Window {
  public:
-  explicit Window(const Source& source) : source_(source) {}
+  // `tail` is what has been read already, from `tail_start` to the end.
+  Window(const Source& source, std::span<const std::byte> tail, std::uint64_t tail_start)
+      : source_(source), tail_(tail), tail_start_(tail_start) {}
   // `n` bytes at an offset, or what there is up to `limit`.
   std::span<const std::byte> at(std::uint64_t offset, std::uint64_t n, std::uint64_t limit) {
     n = offset >= limit ? 0 : std::min(n, limit - offset);
+    if (offset >= tail_start_)
+      return tail_.subspan(static_cast<std::size_t>(offset - tail_start_),
+                           static_cast<std::size_t>(n));
     if (offset < start_ || offset + n > start_ + held_.size()) {
       // Entries that lie close together are worth more and more bytes at once; behind a large one
       // it begins again.
@@ -376,6 +383,8 @@ class Window {
  private:
   static constexpr std::uint64_t kSmall = 6144, kLarge = 65536;
   const Source& source_;
+  std::span<const std::byte> tail_;
+  std::uint64_t tail_start_;
   std::vector<std::byte> held_;
   std::uint64_t start_ = 0, size_ = kSmall;
 };
@@ -411,7 +420,7 @@ void Zip::read_local_headers() {
   };
   if (!std::is_sorted(order.begin(), order.end(), before))
     std::sort(order.begin(), order.end(), before);
-  Window window(*source_);
+  Window window(*source_, tail_, tail_start_);
   const std::string& file = source_->name();
   std::uint64_t expected = 0;
   for (const std::uint32_t i : order) {
