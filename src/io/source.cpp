@@ -94,7 +94,7 @@ class FileSource final : public Source {
   }
 
  private:
-  static constexpr std::uint64_t kHead = 4096;
+  static constexpr std::uint64_t kHead = 8192;
   int descriptor_;
   std::uint64_t start_;
   struct stat facts_;

@@ -1,6 +1,7 @@
 #include "io/zip.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -30,6 +31,7 @@ constexpr std::uint16_t kDeflateHints = 3u << 1;
 constexpr std::uint16_t kNewestVersion = 63;
 // Tensors of zeros deflate to a thousandth; files of nothing else are bombs.
 constexpr std::uint64_t kLargestRatio = 200, kSmallInflated = std::uint64_t{64} << 20;
+constexpr std::size_t kKept = 16384;  // bytes of the end of the file, for what is read there next
 constexpr std::uint64_t kMostEntries = 1'000'000;
 constexpr std::uint64_t kLargestDirectory = std::uint64_t{256} << 20;
 constexpr std::size_t kLongestName = 4096;
@@ -127,7 +129,7 @@ Zip::Zip(std::shared_ptr<const Source> source) : source_(std::move(source)) {
 
 void Zip::read_at(std::uint64_t offset, std::span<std::byte> into) const {
   if (offset < tail_start_ || tail_.empty()) return source_->read_at(offset, into);
-  const auto from = tail_.subspan(static_cast<std::size_t>(offset - tail_start_));
+  const auto from = std::span(tail_).subspan(static_cast<std::size_t>(offset - tail_start_));
   if (from.size() < into.size()) return source_->read_at(offset, into);
   std::copy_n(from.begin(), into.size(), into.begin());
 }
@@ -141,27 +143,30 @@ void Zip::find_directory() {
 
   // The end record is behind everything else but a comment.
   std::optional<std::uint64_t> end;
-  const auto tail_size = static_cast<std::size_t>(std::min<std::uint64_t>(size, kEndSize + 65535));
-  tail_bytes_ = std::make_unique_for_overwrite<std::byte[]>(tail_size);
-  const std::span<std::byte> tail(tail_bytes_.get(), tail_size);
-  tail_ = tail;
-  tail_start_ = size - tail.size();
-  source_->read_at(tail_start_, tail);
-  const std::string_view text(reinterpret_cast<const char*>(tail_.data()), tail_.size());
+  // Not on the heap: the C library tidies up whenever so much is given back.
+  std::array<std::byte, kEndSize + 65535> memory;
+  const auto last = std::span(memory).first(
+      static_cast<std::size_t>(std::min<std::uint64_t>(size, memory.size())));
+  const std::uint64_t last_start = size - last.size();
+  source_->read_at(last_start, last);
+  const std::string_view text(reinterpret_cast<const char*>(last.data()), last.size());
   for (std::size_t i = text.find(kEndText); i != text.npos; i = text.find(kEndText, i + 1)) {
     if (text.size() - i < kEndSize) break;
     std::uint16_t comment = 0;
-    std::memcpy(&comment, tail_.data() + i + 20, 2);
+    std::memcpy(&comment, last.data() + i + 20, 2);
     if (i + kEndSize + comment != text.size()) continue;
     if (end) fail(*end, "two end records: the archive could be read in two ways");
-    end = tail_start_ + i;
+    end = last_start + i;
   }
   if (!end) {
     fail(size,
          "the end of the zip archive is missing: the file is cut short, or was not downloaded "
          "to its end, or has something behind it");
   }
-  ByteReader reader(tail_.subspan(static_cast<std::size_t>(*end - tail_start_)), *end,
+  const auto kept = last.last(std::min(last.size(), kKept));
+  tail_.assign(kept.begin(), kept.end());
+  tail_start_ = size - tail_.size();
+  ByteReader reader(last.subspan(static_cast<std::size_t>(*end - last_start)), *end,
                     source_->name());
   reader.u32();
   const std::uint16_t disk = reader.u16(), directory_disk = reader.u16(), here = reader.u16(),

@@ -47,10 +47,7 @@ class TENON_API Zip {
   // at most `limit` bytes.
   std::vector<std::byte> read(const ZipEntry& entry, std::uint64_t limit) const;
   // Lets go of the end of the file, which is kept for reading small entries there.
-  void forget_tail() noexcept {
-    tail_ = {};
-    tail_bytes_.reset();
-  }
+  void forget_tail() noexcept { tail_ = {}; }
   // FormatError if the bytes are not what the checksum was made of.
   void check(const ZipEntry& entry, std::uint32_t crc) const;
 
@@ -65,8 +62,7 @@ class TENON_API Zip {
   [[noreturn]] void fail(std::uint64_t offset, const std::string& reason) const;
 
   std::shared_ptr<const Source> source_;
-  std::unique_ptr<std::byte[]> tail_bytes_;
-  std::span<const std::byte> tail_;  // the end of the file
+  std::vector<std::byte> tail_;  // the end of the file
   std::uint64_t tail_start_ = 0;
   std::vector<std::byte> directory_;
   std::uint64_t directory_start_ = 0;
