@@ -14,6 +14,8 @@ import time
 import safetensors.torch
 import torch
 
+from peer_torch import per_call
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BENCH = ROOT / "build" / "bench" / "bench" / "io_bench"
 FILES = ROOT / "build" / "bench" / "checkpoints"
@@ -54,18 +56,6 @@ def made(name, make):
 
 def ours(*arguments):
     return json.loads(subprocess.run([BENCH, *map(str, arguments)], check=True, capture_output=True).stdout)
-
-
-def per_call(function, seconds):
-    calls = 1
-    while True:
-        begin = time.perf_counter()
-        for _ in range(calls):
-            function()
-        spent = time.perf_counter() - begin
-        if spent > seconds / 4:
-            return spent / calls * 1e9
-        calls *= 4
 
 
 def instructions(path):

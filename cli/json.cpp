@@ -1,8 +1,10 @@
 #include "json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
+#include "core/module_state.h"
 #include "io/rebuild.h"
 #include "text.h"
 
@@ -90,10 +92,14 @@ class Values {
     out_.list(value.items(),
               [&](const Value& item) { write(item, below(name, std::to_string(i++), top)); });
   }
+  static bool is_module_part(std::string_view key) {
+    return std::find(std::begin(kModuleParts), std::end(kModuleParts), key) !=
+           std::end(kModuleParts);
+  }
   static std::string key_text(const Value& key) {
     return key.kind() == Value::Kind::string ? key.as_string() : key.repr();
   }
-  void dict(const Value& value, const std::string& name, bool top) {
+  void dict(const Value& value, const std::string& name, bool top, bool module = false) {
     bool texts = true;
     for (const auto& [key, item] : value.entries())
       texts = texts && key.kind() == Value::Kind::string;
@@ -105,7 +111,11 @@ class Values {
         first = false;
         out_.text(key.as_string());
         out_.raw(": ");
-        write(item, below(name, key.as_string(), top));
+        // The parts of a module are no part of its tensors' names.
+        if (module && is_module_part(key.as_string()))
+          write(item, name, top);
+        else
+          write(item, below(name, key.as_string(), top));
       }
       return out_.raw("}");
     }
@@ -130,7 +140,11 @@ class Values {
     out_.raw(", \"args\": ");
     items(value.object_arguments(), name, top);
     out_.raw(", \"state\": ");
-    write(value.object_state(), name, top);
+    const Value& state = value.object_state();
+    if (is_module_state(state))
+      dict(state, name, top, true);
+    else
+      write(state, name, top);
     if (!value.object_items().is_none()) {
       out_.raw(", \"items\": ");
       write(value.object_items(), name, top);

@@ -18,6 +18,8 @@ namespace tenon {
 
 namespace {
 
+static_assert(TensorFacts::kNoStorage == TensorRecord::kNoStorage);
+
 // A tensor may repeat its elements; so many bytes more than it has are written out.
 constexpr std::uint64_t kWrittenOut = std::uint64_t{64} << 20;
 

@@ -43,8 +43,9 @@ class Document {
   virtual bool has_checksums() const noexcept = 0;
   // What the file says about itself: its version, its byte order.
   virtual std::vector<std::pair<std::string, std::string>> facts() const { return {}; }
-  // All bytes of the file that belong to something, used or not, as storages of bytes.
-  virtual std::vector<StorageRecord> stretches() const = 0;
+  // All bytes of the file that belong to something, used or not, as storages of bytes. Where there
+  // are no checksums, the file is one.
+  virtual std::vector<StorageRecord> stretches() const;
   // How many different objects it describes: what its tree has when nothing is written out twice.
   virtual std::size_t objects() const noexcept = 0;
 
@@ -64,6 +65,9 @@ std::unique_ptr<Document> open_pth(std::shared_ptr<const Source> source,
 std::unique_ptr<Document> open_legacy(std::shared_ptr<const Source> source,
                                       const DocumentOptions& options);
 std::unique_ptr<Document> open_safetensors(std::shared_ptr<const Source> source);
+// Whether it begins as such a file does: with a length that fits it, and a {. The length may look
+// like anything else.
+bool begins_as_safetensors(const Source& source);
 // Whichever it is, by its bytes; an error says what other kind of file it is.
 std::unique_ptr<Document> open_document(std::shared_ptr<const Source> source,
                                         const DocumentOptions& options);

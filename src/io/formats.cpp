@@ -10,6 +10,13 @@
 namespace tenon {
 
 Document::~Document() = default;
+std::vector<StorageRecord> Document::stretches() const {
+  StorageRecord all;
+  all.source = source_.get();
+  all.key = "the file";
+  all.nbytes = all.stored = source_->size();
+  return {all};
+}
 Builder::~Builder() = default;
 
 namespace {
@@ -62,12 +69,7 @@ std::unique_ptr<Document> open_document(std::shared_ptr<const Source> source,
   source->read_at(0, std::as_writable_bytes(std::span(head.data(), length)));
   const std::string_view text(head.data(), length);
 
-  // A safetensors file begins with a length, which may look like anything: the { behind it, and
-  // that the length fits the file, decide.
-  std::uint64_t header = 0;
-  if (length >= 9) std::memcpy(&header, head.data(), 8);
-  if (length >= 9 && head[8] == '{' && header <= source->size() - 8)
-    return open_safetensors(source);
+  if (begins_as_safetensors(*source)) return open_safetensors(source);
   if (text.starts_with("PK\x03\x04")) return open_pth(source, options);
   if (length >= 262 && text.substr(257, 5) == "ustar") {
     refuse(
@@ -79,9 +81,9 @@ std::unique_ptr<Document> open_document(std::shared_ptr<const Source> source,
   }
   if (text.starts_with('\x80')) return open_legacy(source, options);
   if (text.starts_with('{') || text.starts_with('['))
-    refuse("a text in JSON: an index must be named *.index.json");
+    refuse("a text in JSON: an index is opened by its path, as its files are beside it");
   if (length >= 9 && head[8] == '{')
-    refuse(concat("a safetensors file that is cut short: its header has ", header, " bytes"));
+    refuse("a safetensors file that is cut short: its header is longer than the file");
   if (length < 9 && length >= 1 && text.find_first_not_of('\0') == text.npos)
     refuse("nothing but zeros");
   refuse("no checkpoint of any kind that is known: neither PyTorch's nor safetensors");

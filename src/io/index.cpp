@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <map>
 
 #include "base/text.h"
 #include "io/document.h"
+#include "io/shown.h"
 #include "tenon/body.h"
 #include "tenon/error.h"
 
@@ -134,7 +134,6 @@ class IndexDocument final : public Document {
   [[noreturn]] void refuse(const std::string& reason) const {
     throw FormatError(source_->name(), 0, reason);
   }
-  static std::string shown(std::string_view name) { return Value(name.substr(0, 200)).repr(); }
 
   void check_notes(const json::element& notes) const {
     if (notes.is_null()) return;
@@ -304,13 +303,9 @@ std::unique_ptr<Document> open_path(const std::string& path, const DocumentOptio
       static_cast<std::size_t>(std::min<std::uint64_t>(source->size(), head.size()));
   source->read_at(0, std::as_writable_bytes(std::span(head.data(), length)));
   const std::string_view text(head.data(), length);
-  // The length a safetensors file begins with may look like anything, also like the text of an
-  // index.
-  std::uint64_t header = 0;
-  if (length > 8) std::memcpy(&header, head.data(), 8);
-  const bool framed = length > 8 && text[8] == '{' && header <= source->size() - 8;
   const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (!framed && first != text.npos && text[first] == '{') return open_index(path, options);
+  if (first != text.npos && text[first] == '{' && !begins_as_safetensors(*source))
+    return open_index(path, options);
   return open_document(source, options);
 }
 

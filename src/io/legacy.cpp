@@ -44,13 +44,6 @@ class LegacyDocument final : public Document {
   bool has_checksums() const noexcept override { return false; }
   Value build(Builder& builder) const override;
   std::size_t objects() const noexcept override { return program_->nodes(); }
-  std::vector<StorageRecord> stretches() const override {
-    StorageRecord all;
-    all.source = source_.get();
-    all.key = "the file";
-    all.nbytes = all.stored = source_->size();
-    return {all};
-  }
 
   struct Place {
     std::uint64_t offset;  // of the bytes, behind their count

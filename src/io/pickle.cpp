@@ -7,6 +7,7 @@
 
 #include "base/huge_pages.h"
 #include "base/text.h"
+#include "core/value_depth.h"
 #include "io/byte_reader.h"
 #include "io/utf8.h"
 
@@ -22,7 +23,6 @@ constexpr std::size_t kMostContainers = std::size_t{4} << 20;
 constexpr std::size_t kMostOnStack = std::size_t{8} << 20;
 constexpr std::size_t kMostReserved = std::size_t{64} << 20;
 constexpr std::size_t kMostMarks = 10'000;
-constexpr int kMostLevels = 1000;
 constexpr std::uint32_t kHighestMemo = std::uint32_t{16} << 20;
 constexpr std::size_t kLongestInteger = 1024;
 constexpr std::size_t kLongestText = std::size_t{256} << 20;
@@ -245,9 +245,9 @@ class PickleMachine {
   }
   bool push_stretch(Kind kind, std::uint64_t length) { return push(stretch(kind, length)); }
   bool byte_array() {
-    PickleNode node{NodeKind::byte_array};
-    node.a = stretch(Kind::bytes, reader_.u64());
-    return push_node(node);
+    const PickleItem bytes = stretch(Kind::bytes, reader_.u64());
+    add_node(NodeKind::byte_array).a = bytes;
+    return false;
   }
   bool push_long(std::uint64_t length) {
     if (length > kLongestInteger && length <= reader_.left())
@@ -269,13 +269,6 @@ class PickleMachine {
 
   bool push_node(NodeKind kind) {
     add_node(kind);
-    return false;
-  }
-  bool push_node(const PickleNode& node) {
-    PickleNode& added = add_node(node.kind);
-    const std::uint64_t offset = added.offset;
-    added = node;
-    added.offset = offset;
     return false;
   }
   // A new node, whose item is on the stack.
@@ -313,7 +306,7 @@ class PickleMachine {
     for (const PickleItem& item : stack_.last(n)) {
       if (item.kind == Kind::node) deepest = std::max(deepest, out_.node(item).depth);
     }
-    if (deepest >= kMostLevels) fail(concat("objects in more than ", kMostLevels, " levels"));
+    if (deepest >= kMaxDepth) fail(concat("objects in more than ", kMaxDepth, " levels"));
     return static_cast<std::uint16_t>(deepest + 1);
   }
   bool pop_one() {
@@ -443,11 +436,11 @@ class PickleMachine {
                  ", which is no part of tensors and plain values: the file holds a pickled object. "
                  "Save its state_dict() instead, or read it inert"));
     }
-    PickleNode node{NodeKind::global};
+    PickleNode& node = add_node(NodeKind::global);
     node.a = module;
     node.b = name;
     node.count = meaning;
-    return push_node(node);
+    return false;
   }
   NodeKind kind_of(const PickleItem& item) const {
     return item.kind == Kind::node ? out_.node(item).kind : NodeKind::persistent;
@@ -492,11 +485,13 @@ class PickleMachine {
       stack_.back() = type;
       return false;
     }
-    PickleNode node{NodeKind::persistent};
-    node.a = top();
-    node.depth = depth_over(1);
+    const PickleItem id = top();
+    const std::uint16_t depth = depth_over(1);
     stack_.drop(1);
-    return push_node(node);
+    PickleNode& node = add_node(NodeKind::persistent);
+    node.a = id;
+    node.depth = depth;
+    return false;
   }
   bool stop() {
     if (!marks_.empty() || stack_.size() != 1)

@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "core/value_depth.h"
 #include "io/tensor_calls.h"
 #include "tenon/error.h"
 
@@ -18,8 +19,6 @@ namespace {
 
 using ItemKind = PickleItem::Kind;
 using NodeKind = PickleNode::Kind;
-
-constexpr int kMostLevels = 1000;
 
 class Rebuilder : private TensorCalls {
  public:
@@ -50,14 +49,14 @@ class Rebuilder : private TensorCalls {
       deepest_ = std::max(deepest_, shared->height);
       return shared->value;
     }
-    if (depth > kMostLevels)
-      pickle_.fail(node, concat("objects in more than ", kMostLevels, " levels"));
+    if (depth > kMaxDepth)
+      pickle_.fail(node, concat("objects in more than ", kMaxDepth, " levels"));
     if (shared != nullptr) shared->height = kBusy;
     // How many levels there are below, whatever was finished when: what is shared may be high.
     const std::uint16_t beside = std::exchange(deepest_, std::uint16_t{0});
     Value made = of_node(node, depth);
-    if (deepest_ >= kMostLevels)
-      pickle_.fail(node, concat("objects in more than ", kMostLevels, " levels"));
+    if (deepest_ >= kMaxDepth)
+      pickle_.fail(node, concat("objects in more than ", kMaxDepth, " levels"));
     const auto height = static_cast<std::uint16_t>(deepest_ + 1);
     deepest_ = std::max(beside, height);
     if (shared != nullptr) *shared = {made, height};
@@ -258,9 +257,8 @@ class Rebuilder : private TensorCalls {
 
   Value of_quantized(const Arguments& args, int depth) {
     need(args, 7, 7);
-    bool untyped = false;
-    TensorRecord record = strided(args, untyped);
-    record.requires_grad = false;
+    const StorageUse use = storage_of(args);
+    TensorRecord record = strided(args, use);
     hooks(args, args.items[6]);
     if (info(record.dtype).kind != DTypeKind::quantized)
       wrong(args, "a quantised tensor of ordinary numbers");
@@ -276,7 +274,7 @@ class Rebuilder : private TensorCalls {
     check_quantizer(args, parts, by_channel, record.shape);
     const Value size(record.shape);
     if (record.dtype == quint4x2 || record.dtype == quint2x4) as_bytes(args, record);
-    std::vector<Value::Entry> fields{{"data", Value(tensor(args, record))},
+    std::vector<Value::Entry> fields{{"data", Value(tensor(args, record, use))},
                                      {"qscheme", Value(scheme)}};
     fields.emplace_back(by_channel ? "scales" : "scale", parts[1]);
     fields.emplace_back(by_channel ? "zero_points" : "zero_point", parts[2]);

@@ -11,16 +11,6 @@ constexpr std::size_t kMostDimensions = 64;
 
 }  // namespace
 
-std::optional<std::uint64_t> bytes_of(const TensorRecord& tensor) {
-  auto bytes = static_cast<std::uint64_t>(itemsize(tensor.dtype));
-  for (const std::int64_t size : tensor.shape) {
-    const auto product = checked_mul(bytes, static_cast<std::uint64_t>(size));
-    if (!product) return std::nullopt;
-    bytes = *product;
-  }
-  return bytes;
-}
-
 std::string wrong_geometry(const TensorRecord& tensor, std::uint64_t storage_bytes) {
   if (tensor.shape.size() > kMostDimensions)
     return concat(tensor.shape.size(), " dimensions are more than ", kMostDimensions);

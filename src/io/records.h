@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,8 +50,5 @@ struct TensorRecord {
 // Empty, or what is wrong: every number at least 0, the elements inside a storage of so many bytes,
 // no product that overflows. The one check all formats use.
 std::string wrong_geometry(const TensorRecord& tensor, std::uint64_t storage_bytes);
-
-// Elements times the size of one; nothing if that overflows.
-std::optional<std::uint64_t> bytes_of(const TensorRecord& tensor);
 
 }  // namespace tenon

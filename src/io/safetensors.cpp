@@ -1,10 +1,14 @@
 // The safetensors format: a JSON header with names, dtypes, shapes and places, then the bytes.
 #include <simdjson.h>
+
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "base/checked.h"
 #include "base/text.h"
 #include "io/document.h"
+#include "io/shown.h"
 #include "tenon/error.h"
 
 namespace tenon {
@@ -151,8 +155,6 @@ class Header {
     if (twice != names.end()) fail(concat("tensor ", shown(*twice), " twice"));
   }
 
-  static std::string shown(std::string_view name) { return Value(name.substr(0, 200)).repr(); }
-
   const Source& source_;
   simdjson::padded_string text_;
   std::vector<Entry> entries_;
@@ -185,13 +187,6 @@ class SafetensorsDocument final : public Document {
   std::string_view format() const noexcept override { return "safetensors"; }
   bool has_checksums() const noexcept override { return false; }
   std::size_t objects() const noexcept override { return entries_.size() + 1; }
-  std::vector<StorageRecord> stretches() const override {
-    StorageRecord all;
-    all.source = source_.get();
-    all.key = "the file";
-    all.nbytes = all.stored = source_->size();
-    return {all};
-  }
 
   Value build(Builder& builder) const override {
     std::vector<Value::Entry> all;
@@ -228,8 +223,7 @@ class SafetensorsDocument final : public Document {
     for (const std::uint32_t i : order) {
       Entry& entry = entries_[i];
       const auto about = [&](const std::string& what) {
-        header.fail(concat("tensor ", Value(std::string_view(entry.name).substr(0, 200)).repr(),
-                           ": ", what));
+        header.fail(concat("tensor ", shown(entry.name), ": ", what));
       };
       if (entry.begin != expected || entry.end < entry.begin)
         about(concat("offsets ", entry.begin, " to ", entry.end, " where ", expected,
@@ -276,6 +270,15 @@ class SafetensorsDocument final : public Document {
 };
 
 }  // namespace
+
+bool begins_as_safetensors(const Source& source) {
+  std::array<std::byte, 9> head{};
+  if (source.size() < head.size()) return false;
+  source.read_at(0, head);
+  std::uint64_t length = 0;
+  std::memcpy(&length, head.data(), sizeof length);
+  return head[8] == std::byte{'{'} && length <= source.size() - 8;
+}
 
 std::unique_ptr<Document> open_safetensors(std::shared_ptr<const Source> source) {
   return std::make_unique<SafetensorsDocument>(std::move(source));

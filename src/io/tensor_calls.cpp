@@ -110,7 +110,7 @@ TensorCalls::StorageUse TensorCalls::storage(const PickleNode& id) {
       pickle_.fail(id, "storage: its part is no tuple of three");
     const auto part = pickle_.items(pickle_.node(parts[5]));
     out.is_view = true;
-    out.view_key = text_of(id, part[0], "the key of its part");
+    text_of(id, part[0], "the key of its part");
     out.view_offset = count_of(id, part[1]);
     out.view_size = count_of(id, part[2]);
   }
@@ -132,20 +132,25 @@ Tensor TensorCalls::of_storage(const PickleNode& id) {
   return maker_.tensor(record);
 }
 
-Tensor TensorCalls::tensor(const Arguments& args, TensorRecord record) {
-  const std::uint64_t bytes = record.storage == TensorRecord::kNoStorage
-                                  ? std::numeric_limits<std::int64_t>::max()
-                                  : part_bytes_;
+Tensor TensorCalls::tensor(const Arguments& args, TensorRecord record, const StorageUse& use) {
+  check(args, record, use.bytes);
+  const auto offset = checked_add(record.offset, use.offset);
+  if (!offset) wrong(args, "an offset that overflows");
+  record.offset = *offset;
+  return maker_.tensor(record);
+}
+
+Tensor TensorCalls::tensor(const Arguments& args, const TensorRecord& record) {
+  check(args, record, std::numeric_limits<std::int64_t>::max());
+  return maker_.tensor(record);
+}
+
+void TensorCalls::check(const Arguments& args, const TensorRecord& record,
+                        std::uint64_t bytes) const {
   if (const std::string wrong_text = wrong_geometry(record, bytes); !wrong_text.empty())
     wrong(args, wrong_text);
-  if (record.requires_grad && !is_floating_point(record.dtype) && !is_complex(record.dtype))
+  if (record.requires_grad && !is_differentiable(record.dtype))
     wrong(args, concat("a tensor of ", info(record.dtype).name, " cannot require grad"));
-  if (record.storage != TensorRecord::kNoStorage && part_offset_ != 0) {
-    const auto offset = checked_add(record.offset, part_offset_);
-    if (!offset) wrong(args, "an offset that overflows");
-    record.offset = *offset;
-  }
-  return maker_.tensor(record);
 }
 
 void TensorCalls::hooks(const Arguments& args, const PickleItem& item) const {
@@ -175,43 +180,36 @@ void TensorCalls::metadata(const Arguments& args, const PickleItem& item,
   if (record.conj && !is_complex(record.dtype)) wrong(args, "the conjugate of a real number");
 }
 
-TensorRecord TensorCalls::strided(const Arguments& args, bool& untyped) {
-  const StorageUse use = storage(node(args, args.items[0], NodeKind::persistent, "storage"));
+TensorCalls::StorageUse TensorCalls::storage_of(const Arguments& args) {
+  return storage(node(args, args.items[0], NodeKind::persistent, "storage"));
+}
+
+TensorRecord TensorCalls::strided(const Arguments& args, const StorageUse& use) const {
   TensorRecord record;
   record.storage = use.number;
   record.dtype = use.dtype;
   record.offset = integer(args, args.items[1], "the offset");
   record.shape = Shape(dims(args, args.items[2], "sizes"));
   record.stride = dims(args, args.items[3], "strides");
-  untyped = use.untyped;
-  part_offset_ = use.offset;
-  part_bytes_ = use.bytes;
   return record;
 }
 
 Tensor TensorCalls::of_tensor(const Arguments& args, Role role) {
-  if (role == Role::rebuild_tensor) {
-    need(args, 4, 4);
-    bool untyped = false;
-    const TensorRecord record = strided(args, untyped);
-    if (untyped) wrong(args, "a storage of bytes without a dtype");
-    return tensor(args, record);
-  }
-  const bool typed = role == Role::rebuild_tensor_v3;
-  need(args, typed ? 7 : 6, typed ? 8 : 7);
-  bool untyped = false;
-  TensorRecord record = strided(args, untyped);
+  const bool typed = role == Role::rebuild_tensor_v3, old = role == Role::rebuild_tensor;
+  need(args, old ? 4 : typed ? 7 : 6, old ? 4 : typed ? 8 : 7);
+  const StorageUse use = storage_of(args);
+  TensorRecord record = strided(args, use);
+  if (use.untyped && !typed) wrong(args, "a storage of bytes without a dtype");
+  if (old) return tensor(args, record, use);
   record.requires_grad = boolean(args, args.items[4], "requires_grad");
   hooks(args, args.items[5]);
   if (typed) {
     record.dtype = dtype(args, args.items[6]);
     maker_.element_type(record.storage, record.dtype);
-  } else if (untyped) {
-    wrong(args, "a storage of bytes without a dtype");
   }
   const std::size_t last = typed ? 7 : 6;
   if (args.items.size() > last) metadata(args, args.items[last], record);
-  return tensor(args, record);
+  return tensor(args, record, use);
 }
 
 Tensor TensorCalls::of_meta(const Arguments& args) {

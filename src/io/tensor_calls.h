@@ -45,11 +45,16 @@ class TensorCalls {
   StorageUse storage(const PickleNode& id);
   // All of a storage that is a value itself: one after another, of the storage's dtype.
   Tensor of_storage(const PickleNode& id);
-  Tensor tensor(const Arguments& args, TensorRecord record);
+  // The tensor, whose elements have to be in the part of the storage that is used.
+  Tensor tensor(const Arguments& args, TensorRecord record, const StorageUse& use);
+  Tensor tensor(const Arguments& args, const TensorRecord& record);  // without a storage
+  void check(const Arguments& args, const TensorRecord& record, std::uint64_t bytes) const;
   // The hooks are always empty; the metadata may say that elements stand for their conjugate.
   void hooks(const Arguments& args, const PickleItem& item) const;
   void metadata(const Arguments& args, const PickleItem& item, TensorRecord& record) const;
-  TensorRecord strided(const Arguments& args, bool& untyped);
+  // The first four arguments of all calls that make a tensor of a storage.
+  TensorRecord strided(const Arguments& args, const StorageUse& use) const;
+  StorageUse storage_of(const Arguments& args);
   Tensor of_tensor(const Arguments& args, Role role);
   Tensor of_meta(const Arguments& args);
   // Several numbers are in a byte, and every row begins with a byte of its own: the bytes are what
@@ -58,11 +63,6 @@ class TensorCalls {
 
   const Pickle& pickle_;
   TensorMaker& maker_;
-
- private:
-  // Of the storage strided() found last.
-  std::int64_t part_offset_ = 0;
-  std::uint64_t part_bytes_ = 0;
 };
 
 }  // namespace tenon

@@ -1,20 +1,11 @@
 #include "tenon/checkpoint.h"
 
-#include <fstream>
-#include <iterator>
-
+#include "io/files.h"
 #include "support/matchers.h"
+#include "support/temp_dir.h"
 
 namespace tenon {
 namespace {
-
-std::string fixture(const std::string& name) {
-  return TENON_SOURCE_DIR "/tests/io/fixtures/" + name;
-}
-std::string bytes_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 const std::string kLinear = fixture("torch-2.14.1/linear_sd.pth");
 
@@ -29,13 +20,13 @@ TEST(Checkpoint, AStateDictIsADictOfTensorsWithItsMetadata) {
 }
 
 TEST(Checkpoint, MappedTensorsAreTheSameAndTheirOwnWritesStayTheirs) {
-  const std::string before = bytes_of(kLinear);
+  const std::string before = TempDir::read(kLinear);
   const Tensor eager = load(kLinear).find("weight")->as_tensor();
   const Tensor mapped = load(kLinear, {.mmap = true}).find("weight")->as_tensor();
   EXPECT_TRUE(equal(eager, mapped));
   mapped.fill_(7);
   EXPECT_EQ(mapped[0][0].item<int>(), 7);
-  EXPECT_EQ(bytes_of(kLinear), before);
+  EXPECT_EQ(TempDir::read(kLinear), before);
   const std::int64_t owned = memory_allocated();
   const Value again = load(kLinear, {.mmap = true});
   EXPECT_EQ(memory_allocated(), owned);  // no byte of its own
@@ -108,7 +99,7 @@ TEST(Checkpoint, FoldersAndIndexFilesAreOneCheckpoint) {
 }
 
 TEST(Checkpoint, DamagedBytesAreFoundWhenTheyAreRead) {
-  std::string bytes = bytes_of(kLinear);
+  std::string bytes = TempDir::read(kLinear);
   bytes[bytes.find("\xe8\xa3\x8d\xbb")] ^= 1;
   const Checkpoint file = Checkpoint::open(std::as_bytes(std::span(bytes)));
   expect_error<FormatError>([&] { file.verify(); }, "checksum", "record data/0");

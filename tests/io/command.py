@@ -6,6 +6,7 @@ usage: command.py TENON
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -82,6 +83,10 @@ def main():
     facts = json.loads(done.stdout)
     expect("items of other classes", {t["name"] for t in facts["tensors"]} == {"x.t", "s.0"}
            and facts["values"]["x"]["global"] == "collections.defaultdict" and facts["values"]["x"]["items"] == {"t": {"tensor": "x.t"}}, done)
+    done = tenon("inspect", "--json", "--inert", FILES / "torch-2.11" / "whole_module.pth")
+    facts = json.loads(done.stdout)
+    named = set(re.findall(r'{"tensor": "([^"]*)"}', done.stdout))
+    expect("names of a module's tensors", named - {"tmp"} == {t["name"] for t in facts["tensors"]} and "conv1.weight" in named, done)
     done = tenon("verify", PTH)
     expect("verify", done.returncode == 0 and done.stdout == "verified\n", done)
     done = tenon("verify", "--", PTH)

@@ -1,17 +1,13 @@
 // Files that are cut short or have a bit changed are refused, or give what they gave before.
-#include <fstream>
-#include <iterator>
 
+#include "io/files.h"
 #include "support/matchers.h"
+#include "support/temp_dir.h"
 #include "tenon/checkpoint.h"
 
 namespace tenon {
 namespace {
 
-std::string bytes_of(const std::string& name) {
-  std::ifstream in(TENON_SOURCE_DIR "/tests/io/fixtures/" + name, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 Value load(const std::string& bytes) {
   return Checkpoint::open(std::as_bytes(std::span(bytes))).load();
 }
@@ -29,7 +25,7 @@ TEST(Damage, EveryTruncationIsRefused) {
   for (const char* name :
        {"torch-2.14.1/linear_sd.pth", "torch-2.11/shard-00002-of-00002.safetensors",
         "torch-2.14.1/deflated.pth"}) {
-    const std::string whole = bytes_of(name);
+    const std::string whole = TempDir::read(fixture(name));
     ASSERT_GT(whole.size(), 100u);
     for (std::size_t n = 0; n < whole.size(); ++n)
       EXPECT_THROW(load(whole.substr(0, n)), FormatError) << name << " " << n;
@@ -38,7 +34,7 @@ TEST(Damage, EveryTruncationIsRefused) {
 }
 
 TEST(Damage, NoChangedBitOfAnArchiveChangesATensor) {
-  const std::string whole = bytes_of("torch-2.14.1/linear_sd.pth");
+  const std::string whole = TempDir::read(fixture("torch-2.14.1/linear_sd.pth"));
   const Value known = load(whole);
   int accepted = 0;
   for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {

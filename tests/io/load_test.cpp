@@ -4,22 +4,14 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
+#include "io/files.h"
 #include "support/matchers.h"
 #include "support/temp_dir.h"
 #include "tenon/checkpoint.h"
 
 namespace tenon {
 namespace {
-
-std::string fixture(const std::string& name) {
-  return TENON_SOURCE_DIR "/tests/io/fixtures/" + name;
-}
-std::string bytes_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 const std::string kSequence = fixture("torch-2.14.1/seq_sd.pt");
 const std::string kTraining = fixture("torch-2.11/train_ckpt.pth");
@@ -71,7 +63,7 @@ TEST(Load, OnlyTensorsWhoseNamesAreWanted) {
 
 TEST(Load, OfWhatIsLeftOutNoByteIsRead) {
   // Bytes of one storage are damaged: a load without its tensor does not see that.
-  std::string bytes = bytes_of(kSequence);
+  std::string bytes = TempDir::read(kSequence);
   const Checkpoint whole = Checkpoint::open(kSequence);
   const TensorFacts& first = whole.tensors()[0];
   bytes[whole.storages()[first.storage].offset] ^= 1;
@@ -171,7 +163,7 @@ TEST(Load, MapLocationIsADeviceAMapOrAFunction) {
 }
 
 TEST(Load, OnMetaNoByteIsRead) {
-  std::string bytes = bytes_of(kSequence);
+  std::string bytes = TempDir::read(kSequence);
   const Checkpoint whole = Checkpoint::open(kSequence);
   for (const StorageFacts& storage : whole.storages()) bytes[storage.offset] ^= 1;
   const Checkpoint file = Checkpoint::open(std::as_bytes(std::span(bytes)));
@@ -185,7 +177,7 @@ TEST(Load, OnMetaNoByteIsRead) {
 TEST(Load, AMappedFileIsComparedOnRequest) {
   const TempDir folder;
   const std::string path = folder.file("damaged.pth");
-  std::string bytes = bytes_of(kSequence);
+  std::string bytes = TempDir::read(kSequence);
   const Checkpoint whole = Checkpoint::open(kSequence);
   bytes[whole.storages()[0].offset] ^= 1;
   std::ofstream(path, std::ios::binary) << bytes;
@@ -233,7 +225,7 @@ TEST(Load, FromAnOpenFileAtAnOffset) {
   for (const char* name :
        {"torch-2.14.1/seq_sd.pt", "torch-2.14.1/legacy.pt", "torch-2.11/net.safetensors"}) {
     const std::string path = folder.file("behind_a_header");
-    std::ofstream(path, std::ios::binary) << "HEADER" << bytes_of(fixture(name));
+    std::ofstream(path, std::ios::binary) << "HEADER" << TempDir::read(fixture(name));
     const int descriptor = ::open(path.c_str(), O_RDONLY);
     ASSERT_GE(descriptor, 0);
     const Checkpoint file = Checkpoint::open(descriptor, 6);

@@ -1,6 +1,7 @@
 // One checkpoint read from several threads at once.
 #include <thread>
 
+#include "io/files.h"
 #include "support/matchers.h"
 #include "tenon/checkpoint.h"
 
@@ -8,7 +9,7 @@ namespace tenon {
 namespace {
 
 TEST(Checkpoint, MayBeReadFromSeveralThreads) {
-  const std::string path = TENON_SOURCE_DIR "/tests/io/fixtures/torch-2.14.1/seq_sd.pt";
+  const std::string path = fixture("torch-2.14.1/seq_sd.pt");
   const Checkpoint file = Checkpoint::open(path);
   const Value known = file.load();
   std::vector<std::thread> threads;
@@ -28,8 +29,7 @@ TEST(Checkpoint, MayBeReadFromSeveralThreads) {
 TEST(Checkpoint, ItsTensorsMayBeReadFromSeveralThreads) {
   // Views, whose storages are compared once, and deflated storages, of which one is kept.
   for (const char* name : {"views.pt", "deflated.pth"}) {
-    const Checkpoint file =
-        Checkpoint::open(std::string(TENON_SOURCE_DIR "/tests/io/fixtures/torch-2.14.1/") + name);
+    const Checkpoint file = Checkpoint::open(fixture(std::string("torch-2.14.1/") + name));
     const auto all = [&] {
       std::vector<std::vector<std::byte>> out(file.tensors().size());
       for (std::size_t i = 0; i < out.size(); ++i)
