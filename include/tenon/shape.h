@@ -75,6 +75,15 @@ class TENON_API Dims {
   std::int64_t& back() noexcept { return data()[size_ - 1]; }
   const std::int64_t& back() const noexcept { return data()[size_ - 1]; }
 
+  // New numbers are 0.
+  void resize(std::size_t n) {
+    if (size_ <= kInline && n <= kInline) {
+      for (std::size_t i = size_; i < n; ++i) inline_[i] = 0;
+      size_ = n;
+    } else {
+      resize_on_heap(n);
+    }
+  }
   void push_back(std::int64_t value) { insert(size_, value); }
   void insert(std::size_t at, std::int64_t value);
   void erase(std::size_t at) noexcept;
@@ -88,6 +97,7 @@ class TENON_API Dims {
 
  private:
   void assign(std::span<const std::int64_t> values);
+  void resize_on_heap(std::size_t n);
   // All of the array, whatever part is used: a copy of fixed size is a few instructions.
   void copy_inline(const Dims& other) noexcept {
     size_ = other.size_;

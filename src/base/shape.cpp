@@ -1,6 +1,8 @@
 #include "tenon/shape.h"
 
+#include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include "base/text.h"
 
@@ -21,6 +23,12 @@ void Dims::assign(std::span<const std::int64_t> values) {
   size_ = values.size();
   if (fresh != nullptr) heap_ = fresh;
   std::copy(values.begin(), values.end(), data());
+}
+
+void Dims::resize_on_heap(std::size_t n) {
+  Dims fresh = filled(n, 0);
+  std::copy_n(begin(), std::min(n, size_), fresh.begin());
+  *this = std::move(fresh);
 }
 
 void Dims::insert(std::size_t at, std::int64_t value) {

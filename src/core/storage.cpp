@@ -12,6 +12,7 @@
 #include "base/huge_pages.h"
 #include "base/text.h"
 #include "core/device_table.h"
+#include "core/free_list.h"
 #include "core/mapped_storage.h"
 #include "tenon/error.h"
 
@@ -124,6 +125,11 @@ class MappedStorage final : public detail::StorageImpl {
   MappedStorage(Ref<Mapping> mapping, std::size_t offset, std::size_t nbytes) noexcept
       : StorageImpl(nbytes != 0 ? mapping->data() + offset : nullptr, nbytes, Device::cpu()),
         mapping_(std::move(mapping)) {}
+  // A checkpoint has one for every tensor.
+  static void* operator new(std::size_t size) { return FreeList<MappedStorage>::allocate(size); }
+  static void operator delete(void* memory, std::size_t size) noexcept {
+    FreeList<MappedStorage>::release(memory, size);
+  }
 
  private:
   Ref<Mapping> mapping_;

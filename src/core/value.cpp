@@ -5,6 +5,7 @@
 
 #include "base/hash_index.h"
 #include "base/text.h"
+#include "core/free_list.h"
 #include "core/secret_hash.h"
 #include "core/value_depth.h"
 #include "tenon/error.h"
@@ -13,7 +14,15 @@ namespace tenon {
 
 namespace {
 
-struct StringNode final : RefCounted {
+// What every checkpoint has by the thousand: the names, and the dicts of metadata.
+template <class Node>
+struct Recycled : RefCounted {
+  static void* operator new(std::size_t size) { return FreeList<Node>::allocate(size); }
+  static void operator delete(void* memory, std::size_t size) noexcept {
+    FreeList<Node>::release(memory, size);
+  }
+};
+struct StringNode final : Recycled<StringNode> {
   explicit StringNode(std::string text) : text(std::move(text)) {}
   std::string text;
 };
@@ -29,7 +38,7 @@ struct SequenceNode final : RefCounted {
   explicit SequenceNode(std::vector<Value> items) : items(std::move(items)) {}
   std::vector<Value> items;
 };
-struct DictNode final : RefCounted {
+struct DictNode final : Recycled<DictNode> {
   std::vector<Value::Entry> entries;
   Value attributes;
   HashIndex places;  // of entries, where they are many

@@ -28,6 +28,8 @@ class ByteReader {
   std::uint64_t offset() const noexcept { return base_ + at_; }  // in the file
   std::size_t left() const noexcept { return bytes_.size() - at_; }
 
+  std::span<const std::byte> ahead() const noexcept { return bytes_.subspan(at_); }
+
   std::uint8_t u8() {
     if (at_ == bytes_.size()) ends(1);
     return static_cast<std::uint8_t>(bytes_[at_++]);
@@ -56,9 +58,13 @@ class ByteReader {
     return {from, n};
   }
 
-  [[noreturn]] void fail(const std::string& reason) const { fail_at(offset(), reason); }
-  [[noreturn]] void fail_at(std::uint64_t offset, const std::string& reason) const {
-    throw FormatError(file_, offset, reason);
+  // Cold and never inlined, here and below: what fails would make what does not slower.
+  [[noreturn, gnu::cold, gnu::noinline]] void fail(std::string_view reason) const {
+    fail_at(offset(), reason);
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void fail_at(std::uint64_t offset,
+                                                      std::string_view reason) const {
+    throw FormatError(file_, offset, std::string(reason));
   }
 
  private:
@@ -70,7 +76,7 @@ class ByteReader {
     at_ += sizeof value;
     return value;
   }
-  [[noreturn]] void ends(std::uint64_t wanted) const {
+  [[noreturn, gnu::cold, gnu::noinline]] void ends(std::uint64_t wanted) const {
     fail(concat("cut short: ", wanted, " bytes are announced and ", left(), " are left"));
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <limits>
 #include <map>
 
@@ -87,27 +88,41 @@ enum Op : std::uint8_t {
 // The values that wait for an operation.
 class ItemStack {
  public:
-  ItemStack() : items_(256) {}
-  std::size_t size() const noexcept { return size_; }
-  PickleItem& back() noexcept { return items_[size_ - 1]; }
-  const PickleItem& back() const noexcept { return items_[size_ - 1]; }
-  const PickleItem& operator[](std::size_t i) const noexcept { return items_[i]; }
-  std::span<const PickleItem> last(std::size_t n) const {
-    return std::span(items_).subspan(size_ - n, n);
+  ItemStack() : items_(kFirst), top_(items_.data()), end_(top_ + kFirst) {}
+  ItemStack(const ItemStack&) = delete;
+  ItemStack& operator=(const ItemStack&) = delete;
+  std::size_t size() const noexcept { return static_cast<std::size_t>(top_ - items_.data()); }
+  PickleItem& back() noexcept { return top_[-1]; }
+  const PickleItem& back() const noexcept { return top_[-1]; }
+  // The n-th from the top, which is the first.
+  const PickleItem& from_top(std::size_t n) const noexcept {
+    return *(top_ - static_cast<std::ptrdiff_t>(n));
   }
-  // By value: it may be an item of this stack, which grows.
-  [[gnu::always_inline]] void push(PickleItem item) {
-    if (size_ == items_.size()) [[unlikely]]
-      grow();
-    items_[size_++] = item;
+  std::span<const PickleItem> last(std::size_t n) const noexcept { return {&from_top(n), n}; }
+  // By value: it may be an item of this stack, which grows. False if it would be too many.
+  [[gnu::always_inline]] bool push(PickleItem item) {
+    if (top_ == end_) [[unlikely]] {
+      if (!grow()) return false;
+    }
+    *top_++ = item;
+    return true;
   }
-  void drop(std::size_t n) noexcept { size_ -= n; }
+  void drop(std::size_t n) noexcept { top_ -= n; }
 
  private:
-  [[gnu::noinline]] void grow() { items_.resize(size_ * 2); }
+  [[gnu::noinline]] bool grow() {
+    const std::size_t size = items_.size();
+    if (size >= kMostOnStack) return false;
+    items_.resize(size * 2);
+    top_ = items_.data() + size;
+    end_ = items_.data() + items_.size();
+    return true;
+  }
 
+  static constexpr std::size_t kFirst = 64;
   std::vector<PickleItem> items_;
-  std::size_t size_ = 0;
+  PickleItem* top_;
+  PickleItem* end_;
 };
 
 class PickleMachine {
@@ -116,22 +131,21 @@ class PickleMachine {
       : out_(out), meaning_(meaning), allowed_(allowed), reader_(out.bytes_, out.base_, out.file_) {
     // About what a pickle of tensors needs; what is not used of it costs nothing.
     const std::size_t bytes = std::min(out.bytes_.size(), kMostReserved);
-    reserve_in_huge_pages(out.nodes_, bytes / 16);
-    reserve_in_huge_pages(out.pool_, bytes / 8);
-    reserve_in_huge_pages(memo_, bytes / 12);
+    reserve_in_huge_pages(out.nodes_, bytes / 14 + 64);
+    reserve_in_huge_pages(out.pool_, bytes / 8 + 128);
+    reserve_in_huge_pages(memo_, bytes / 12 + 64);
   }
 
   void run() {
     for (;;) {
       op_at_ = reader_.offset();
       if (step(reader_.u8())) break;
-      if (stack_.size() > kMostOnStack) fail("more than 8 million values wait for an operation");
     }
     out_.size_ = reader_.position();
   }
 
  private:
-  [[noreturn]] void fail(const std::string& reason) const {
+  [[noreturn, gnu::cold, gnu::noinline]] void fail(std::string_view reason) const {
     reader_.fail_at(op_at_, concat("pickle: ", reason));
   }
 
@@ -142,7 +156,8 @@ class PickleMachine {
       case kFrame: return frame();
       case kMark:
         if (marks_.size() == kMostMarks) fail("more than 10000 marks are open");
-        marks_.push_back(stack_.size());
+        marks_.push_back(floor_);
+        floor_ = stack_.size();
         return false;
       case kStop: return stop();
       case kPop: return pop_one();
@@ -193,10 +208,13 @@ class PickleMachine {
       case kNewObj: return call(NodeKind::object);
       case kBuild: return build();
       case kBinPersId: return persistent();
-      default: fail(concat("operation ", int{op}, " is not one a checkpoint needs"));
+      default: unknown(op);
     }
   }
 
+  [[noreturn, gnu::cold, gnu::noinline]] void unknown(std::uint8_t op) const {
+    fail(concat("operation ", int{op}, " is not one a checkpoint needs"));
+  }
   bool protocol() {
     const std::uint8_t version = reader_.u8();
     if (version < 2 || version > 5)
@@ -212,15 +230,36 @@ class PickleMachine {
 
   // The values an operation may take: those above the last mark.
   void need(std::size_t n) const {
-    const std::size_t floor = marks_.empty() ? 0 : marks_.back();
-    if (stack_.size() - floor < n) fail("an operation without the values it needs");
+    if (stack_.size() - floor_ < n) fail("an operation without the values it needs");
   }
   const PickleItem& top() const {
     need(1);
     return stack_.back();
   }
-  bool push(const PickleItem& item) {
-    stack_.push(item);
+  bool push(PickleItem item) {
+    if (!stack_.push(item)) fail("more than 8 million values wait for an operation");
+    return false;
+  }
+  // Of a value that is new: pickles put nearly every one of them into the memo, under the next
+  // number. As an operation of its own, that is a quarter of all, each waiting for what was just
+  // written to the stack.
+  [[gnu::always_inline]] bool push_new(PickleItem item) {
+    push(item);
+    const auto next = reader_.ahead();
+    std::size_t index = 0;
+    if (next.size() >= 5 && next[0] == std::byte{kLongBinPut}) {
+      std::uint32_t number = 0;
+      std::memcpy(&number, &next[1], sizeof number);
+      index = number;
+    } else if (next.size() >= 2 && next[0] == std::byte{kBinPut}) {
+      index = static_cast<std::size_t>(next[1]);
+    } else {
+      return false;
+    }
+    if (index != memo_.size() || index > kHighestMemo) return false;
+    reader_.bytes(next[0] == std::byte{kBinPut} ? 2 : 5);
+    ++next_memo_;
+    memo_.push_back(item);
     return false;
   }
   bool push_integer(Kind kind, std::int64_t value) {
@@ -243,7 +282,7 @@ class PickleMachine {
     item.place = at;
     return item;
   }
-  bool push_stretch(Kind kind, std::uint64_t length) { return push(stretch(kind, length)); }
+  bool push_stretch(Kind kind, std::uint64_t length) { return push_new(stretch(kind, length)); }
   bool byte_array() {
     const PickleItem bytes = stretch(Kind::bytes, reader_.u64());
     add_node(NodeKind::byte_array).a = bytes;
@@ -278,27 +317,40 @@ class PickleMachine {
     item.place = out_.nodes_.size();
     PickleNode& node = out_.nodes_.emplace_back(kind);
     node.offset = op_at_;
-    push(item);
+    push_new(item);
     return node;
+  }
+  void close_mark() {
+    floor_ = marks_.back();
+    marks_.pop_back();
   }
   // How many values are above the last mark, which is taken away.
   std::size_t above_mark() {
     if (marks_.empty()) fail("an operation without its mark");
-    const std::size_t n = stack_.size() - marks_.back();
-    marks_.pop_back();
+    const std::size_t n = stack_.size() - floor_;
+    close_mark();
     return n;
+  }
+  // Takes the last n values from the stack to where they stay; says where.
+  std::size_t to_pool(std::size_t n) {
+    const std::size_t place = out_.pool_.size();
+    const auto last = stack_.last(n);
+    out_.pool_.insert(out_.pool_.end(), last.begin(), last.end());
+    stack_.drop(n);
+    return place;
   }
   bool push_tuple(std::size_t n) {
     need(n);
     const std::uint16_t depth = depth_over(n);
-    const std::size_t place = out_.pool_.size();
-    for (const PickleItem& item : stack_.last(n)) out_.pool_.push_back(item);
-    stack_.drop(n);
+    const std::size_t place = to_pool(n);
     PickleNode& node = add_node(NodeKind::tuple);
     node.count = static_cast<std::uint32_t>(n);
     node.a.place = place;
     node.depth = depth;
     return false;
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void too_deep() const {
+    fail(concat("objects in more than ", kMaxDepth, " levels"));
   }
   // One level more than the deepest of the last n values.
   std::uint16_t depth_over(std::size_t n) const {
@@ -306,13 +358,13 @@ class PickleMachine {
     for (const PickleItem& item : stack_.last(n)) {
       if (item.kind == Kind::node) deepest = std::max(deepest, out_.node(item).depth);
     }
-    if (deepest >= kMaxDepth) fail(concat("objects in more than ", kMaxDepth, " levels"));
+    if (deepest >= kMaxDepth) too_deep();
     return static_cast<std::uint16_t>(deepest + 1);
   }
   bool pop_one() {
     // A mark that is open is popped like a value.
-    if (!marks_.empty() && marks_.back() == stack_.size()) {
-      marks_.pop_back();
+    if (!marks_.empty() && floor_ == stack_.size()) {
+      close_mark();
       return false;
     }
     need(1);
@@ -337,18 +389,31 @@ class PickleMachine {
     const std::size_t n = above_mark();
     if (kind == NodeKind::dict && n % 2 != 0) fail("a key without its value");
     const std::uint16_t depth = depth_over(n);
-    const auto last = stack_.last(n);
-    std::vector<PickleItem> taken(last.begin(), last.end());
-    stack_.drop(n);
-    push_node(kind);
-    out_.nodes_.back().depth = depth;
-    if (n != 0) extra_of(out_.nodes_.back()).items = std::move(taken);
+    const std::size_t place = to_pool(n);
+    PickleNode& node = add_node(kind);
+    node.depth = depth;
+    if (n != 0) {
+      Pickle::Extra& extra = extra_of(node);
+      extra.place = place;
+      extra.count = n;
+    }
     return false;
+  }
+  // More values for something that has some.
+  void append(Pickle::Extra& extra, std::size_t n) {
+    if (extra.count != 0) {
+      const auto first = std::span(out_.pool_).subspan(extra.place, extra.count);
+      extra.items.assign(first.begin(), first.end());
+      extra.count = 0;
+    }
+    const auto last = stack_.last(n);
+    extra.items.insert(extra.items.end(), last.begin(), last.end());
+    stack_.drop(n);
   }
   bool extend(NodeKind kind, std::size_t n) {
     need(n + 1);
     if (kind == NodeKind::dict && n % 2 != 0) fail("a key without its value");
-    const PickleItem& target = stack_[stack_.size() - n - 1];
+    const PickleItem& target = stack_.from_top(n + 1);
     if (target.kind != Kind::node) fail("items for something that holds none");
     PickleNode& node = out_.nodes_[static_cast<std::size_t>(target.place)];
     // What was made by a call may be a list or a dict too; whoever knows the names decides.
@@ -357,13 +422,16 @@ class PickleMachine {
       fail("items for something that does not hold such");
     if (n != 0) {
       Pickle::Extra& extra = extra_of(node);
-      if (made && !extra.items.empty() && (node.count == 1) != (kind == NodeKind::list))
+      if (made && !out_.items(node).empty() && (node.count == 1) != (kind == NodeKind::list))
         fail("an object that is a list and a dict");
       node.depth = std::max(node.depth, depth_over(n));
       if (made) node.count = kind == NodeKind::list ? 1 : 2;
-      const auto last = stack_.last(n);
-      extra.items.insert(extra.items.end(), last.begin(), last.end());
-      stack_.drop(n);
+      if (out_.items(node).empty()) {
+        extra.place = to_pool(n);
+        extra.count = n;
+      } else {
+        append(extra, n);
+      }
     }
     return false;
   }
@@ -378,7 +446,7 @@ class PickleMachine {
     }
     return put_elsewhere(index, item);
   }
-  bool put_elsewhere(std::uint32_t index, const PickleItem& item) {
+  [[gnu::noinline]] bool put_elsewhere(std::uint32_t index, const PickleItem& item) {
     if (index > kHighestMemo) fail(concat("memo number ", index, " is beyond 16 million"));
     if (index < memo_.size()) {
       memo_[index] = item;
@@ -392,6 +460,9 @@ class PickleMachine {
   }
   bool get(std::uint32_t index) {
     if (index < memo_.size() && memo_[index].kind != Kind::nothing) return again(memo_[index]);
+    return get_elsewhere(index);
+  }
+  [[gnu::noinline]] bool get_elsewhere(std::uint32_t index) {
     const auto found = far_memo_.find(index);
     if (found == far_memo_.end()) fail(concat("memo number ", index, " was never set"));
     return again(found->second);
@@ -418,7 +489,7 @@ class PickleMachine {
   }
   bool stack_global() {
     need(2);
-    const PickleItem name = stack_.back(), module = stack_[stack_.size() - 2];
+    const PickleItem name = stack_.back(), module = stack_.from_top(2);
     if (name.kind != Kind::text || module.kind != Kind::text)
       fail("a global whose name is no text");
     stack_.drop(2);
@@ -447,7 +518,7 @@ class PickleMachine {
   }
   bool call(NodeKind kind) {
     need(2);
-    const PickleItem arguments = stack_.back(), function = stack_[stack_.size() - 2];
+    const PickleItem arguments = stack_.back(), function = stack_.from_top(2);
     if (function.kind != Kind::node || kind_of(function) != NodeKind::global)
       fail("a call of something that is no function");
     if (arguments.kind != Kind::node || kind_of(arguments) != NodeKind::tuple)
@@ -462,7 +533,7 @@ class PickleMachine {
   }
   bool build() {
     need(2);
-    const PickleItem state = stack_.back(), target = stack_[stack_.size() - 2];
+    const PickleItem state = stack_.back(), target = stack_.from_top(2);
     const NodeKind kind = kind_of(target);
     if (target.kind != Kind::node || (kind != NodeKind::call && kind != NodeKind::object))
       fail("a state for something that is no object");
@@ -506,6 +577,8 @@ class PickleMachine {
   ByteReader reader_;
   std::uint64_t op_at_ = 0;
   ItemStack stack_;
+  // Values below the last open mark, which no operation may take; and the same of the marks below.
+  std::size_t floor_ = 0;
   std::vector<std::size_t> marks_;
   std::vector<PickleItem> memo_;
   std::map<std::uint32_t, PickleItem> far_memo_;
@@ -522,7 +595,9 @@ std::span<const PickleItem> Pickle::items(const PickleNode& node) const {
   if (node.kind == NodeKind::tuple)
     return std::span(pool_).subspan(static_cast<std::size_t>(node.a.place), node.count);
   if (node.extra == PickleNode::kNone) return {};
-  return extras_[node.extra].items;
+  const Extra& extra = extras_[node.extra];
+  if (extra.count != 0) return std::span(pool_).subspan(extra.place, extra.count);
+  return extra.items;
 }
 
 PickleItem Pickle::state(const PickleNode& node) const {

@@ -99,7 +99,9 @@ class TENON_API Pickle {
 
  private:
   friend class PickleMachine;
+  // What came at once, as nearly always, is in the pool; what came in several goes has its own.
   struct Extra {
+    std::size_t place = 0, count = 0;
     std::vector<PickleItem> items;
     PickleItem state;
   };
@@ -111,7 +113,7 @@ class TENON_API Pickle {
   std::size_t size_ = 0;
   std::uint32_t shared_ = 0;
   std::vector<PickleNode> nodes_;
-  std::vector<PickleItem> pool_;  // items of tuples
+  std::vector<PickleItem> pool_;  // items of tuples and of most containers
   std::vector<Extra> extras_;
 };
 

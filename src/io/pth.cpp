@@ -37,7 +37,6 @@ class PthDocument final : public Document {
     bytes_ = zip_.read(*program, kLargestPickle);
     pickle_ = std::make_unique<Pickle>(bytes_, program->data, source_->name(), meaning_code,
                                        inert_ ? Pickle::Names::any : Pickle::Names::known);
-    zip_.forget_tail();
     if (pickle_->size() != bytes_.size())
       throw FormatError(source_->name(), program->data + pickle_->size(),
                         "data.pkl goes on behind its end");

@@ -49,6 +49,13 @@ const PickleNode& TensorCalls::node(const Arguments& args, const PickleItem& ite
 }
 
 Dims TensorCalls::dims(const Arguments& args, const PickleItem& item, std::string_view what) const {
+  Dims out;
+  read_dims(args, item, what, out);
+  return out;
+}
+
+void TensorCalls::read_dims(const Arguments& args, const PickleItem& item, std::string_view what,
+                            Dims& out) const {
   const PickleNode* from = item.kind == ItemKind::node ? &pickle_.node(item) : nullptr;
   if (from != nullptr && from->kind == NodeKind::call && role(from->a) == Role::size) {
     const auto inner = pickle_.items(pickle_.node(from->b));
@@ -59,9 +66,8 @@ Dims TensorCalls::dims(const Arguments& args, const PickleItem& item, std::strin
     wrong(args, concat(what, " are no tuple"));
   const auto items = pickle_.items(*from);
   if (items.size() > 64) wrong(args, concat(items.size(), " dimensions are more than 64"));
-  Dims out = Dims::filled(items.size(), 0);
+  out.resize(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) out[i] = integer(args, items[i], what);
-  return out;
 }
 
 DType TensorCalls::dtype(const Arguments& args, const PickleItem& item) const {
@@ -132,7 +138,7 @@ Tensor TensorCalls::of_storage(const PickleNode& id) {
   return maker_.tensor(record);
 }
 
-Tensor TensorCalls::tensor(const Arguments& args, TensorRecord record, const StorageUse& use) {
+Tensor TensorCalls::tensor(const Arguments& args, TensorRecord& record, const StorageUse& use) {
   check(args, record, use.bytes);
   const auto offset = checked_add(record.offset, use.offset);
   if (!offset) wrong(args, "an offset that overflows");
@@ -186,11 +192,12 @@ TensorCalls::StorageUse TensorCalls::storage_of(const Arguments& args) {
 
 TensorRecord TensorCalls::strided(const Arguments& args, const StorageUse& use) const {
   TensorRecord record;
+  // In place: a copy right behind the writing waits for it.
+  read_dims(args, args.items[2], "sizes", record.shape);
+  read_dims(args, args.items[3], "strides", record.stride);
   record.storage = use.number;
   record.dtype = use.dtype;
   record.offset = integer(args, args.items[1], "the offset");
-  record.shape = Shape(dims(args, args.items[2], "sizes"));
-  record.stride = dims(args, args.items[3], "strides");
   return record;
 }
 

@@ -30,6 +30,8 @@ class TensorCalls {
                          std::string_view what) const;
   // A tuple of integers, or a torch.Size of one.
   Dims dims(const Arguments& args, const PickleItem& item, std::string_view what) const;
+  void read_dims(const Arguments& args, const PickleItem& item, std::string_view what,
+                 Dims& out) const;
   DType dtype(const Arguments& args, const PickleItem& item) const;
   struct StorageUse {
     std::uint32_t number;
@@ -45,8 +47,9 @@ class TensorCalls {
   StorageUse storage(const PickleNode& id);
   // All of a storage that is a value itself: one after another, of the storage's dtype.
   Tensor of_storage(const PickleNode& id);
-  // The tensor, whose elements have to be in the part of the storage that is used.
-  Tensor tensor(const Arguments& args, TensorRecord record, const StorageUse& use);
+  // The tensor, whose elements have to be in the part of the storage that is used, where its offset
+  // is counted from.
+  Tensor tensor(const Arguments& args, TensorRecord& record, const StorageUse& use);
   Tensor tensor(const Arguments& args, const TensorRecord& record);  // without a storage
   void check(const Arguments& args, const TensorRecord& record, std::uint64_t bytes) const;
   // The hooks are always empty; the metadata may say that elements stand for their conjugate.

@@ -31,7 +31,8 @@ constexpr std::uint16_t kDeflateHints = 3u << 1;
 constexpr std::uint16_t kNewestVersion = 63;
 // Tensors of zeros deflate to a thousandth; files of nothing else are bombs.
 constexpr std::uint64_t kLargestRatio = 200, kSmallInflated = std::uint64_t{64} << 20;
-constexpr std::size_t kKept = 16384;  // bytes of the end of the file, for what is read there next
+constexpr std::size_t kTail = 8192;  // bytes of the end of the file that are read first
+constexpr std::size_t kLongestComment = 65535;
 constexpr std::uint64_t kMostEntries = 1'000'000;
 constexpr std::uint64_t kLargestDirectory = std::uint64_t{256} << 20;
 constexpr std::size_t kLongestName = 4096;
@@ -64,9 +65,9 @@ std::optional<std::uint64_t> number_of(std::string_view name) {
   return name.starts_with(kStorages) ? number_in(name.substr(kStorages.size())) : std::nullopt;
 }
 
-// Empty, or what is wrong with it.
-std::string_view wrong_name(std::string_view name) {
-  if (name.size() > kLongestName) return "is longer than 4096 bytes";
+// Empty, or what is wrong with it, which is a name or the end of one of so many bytes.
+std::string_view wrong_name(std::string_view name, std::size_t length) {
+  if (length > kLongestName) return "is longer than 4096 bytes";
   bool plain = true;
   for (std::size_t at = 0, i = 0; i <= name.size(); ++i) {
     if (i < name.size() && name[i] != '/') {
@@ -108,6 +109,26 @@ void read_extra(ByteReader extra, Found&& found) {
   }
 }
 
+constexpr const char* kTwoEnds = "two end records: the archive could be read in two ways";
+
+// Calls `found` with the place of every end record in these bytes, which begin at `start`, whose
+// comment goes to the end of a file of that size.
+template <class Found>
+void for_each_end(std::span<const std::byte> bytes, std::uint64_t start, std::uint64_t size,
+                  Found&& found) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  // By its last letter, as every entry of the directory begins with the first two.
+  for (std::size_t last = text.find(kEndText.back()); last != text.npos;
+       last = text.find(kEndText.back(), last + 1)) {
+    if (!text.substr(0, last + 1).ends_with(kEndText)) continue;
+    const std::size_t i = last + 1 - kEndText.size();
+    if (bytes.size() - i < kEndSize) return;
+    std::uint16_t comment = 0;
+    std::memcpy(&comment, bytes.data() + i + kEndSize - 2, 2);
+    if (start + i + kEndSize + comment == size) found(start + i);
+  }
+}
+
 // Files have the mode of files, or none.
 bool is_special_file(std::uint32_t attributes) {
   const std::uint32_t kind = attributes >> 16 & 0170000;
@@ -116,8 +137,8 @@ bool is_special_file(std::uint32_t attributes) {
 
 }  // namespace
 
-void Zip::fail(std::uint64_t offset, const std::string& reason) const {
-  throw FormatError(source_->name(), offset, reason);
+void Zip::fail(std::uint64_t offset, std::string_view reason) const {
+  throw FormatError(source_->name(), offset, std::string(reason));
 }
 
 Zip::Zip(std::shared_ptr<const Source> source) : source_(std::move(source)) {
@@ -134,6 +155,39 @@ void Zip::read_at(std::uint64_t offset, std::span<std::byte> into) const {
   std::copy_n(from.begin(), into.size(), into.begin());
 }
 
+void Zip::read_tail(std::uint64_t most) {
+  const std::uint64_t size = source_->size();
+  tail_.resize(static_cast<std::size_t>(std::min(size, most)));
+  tail_start_ = size - tail_.size();
+  source_->read_at(tail_start_, tail_);
+}
+
+// Note [Which end record]
+// The end record is the last thing in the file but for a comment, and readers look for it from the
+// end. PyTorch writes no comment, so nearly always the file ends with the record itself. An earlier
+// one, whose comment the rest of the file would be, is then looked for in the directory and in what
+// is read anyway. Before these are only bytes of entries, which fill the file without gaps: what
+// they hold is a tensor's affair, and no reader that begins at the end sees it.
+std::uint64_t Zip::find_end() {
+  const std::uint64_t size = source_->size();
+  bool plain = false;
+  read_tail(kTail);
+  const auto last = std::span(tail_).last(kEndSize);
+  for_each_end(last, size - kEndSize, size, [&](std::uint64_t) { plain = true; });
+  if (!plain) read_tail(kEndSize + kLongestComment);
+  std::optional<std::uint64_t> end;
+  for_each_end(tail_, tail_start_, size, [&](std::uint64_t at) {
+    if (end) fail(*end, kTwoEnds);
+    end = at;
+  });
+  if (!end) {
+    fail(size,
+         "the end of the zip archive is missing: the file is cut short, or was not downloaded "
+         "to its end, or has something behind it");
+  }
+  return *end;
+}
+
 void Zip::find_directory() {
   const std::uint64_t size = source_->size();
   if (size < kEndSize + kLocalSize) fail(0, "too short to be a zip archive");
@@ -141,57 +195,34 @@ void Zip::find_directory() {
   source_->read_at(0, std::as_writable_bytes(std::span(&first, 1)));
   if (first != kLocal) fail(0, "no zip archive: it does not begin with an entry");
 
-  // The end record is behind everything else but a comment.
-  std::optional<std::uint64_t> end;
-  // Not on the heap: the C library tidies up whenever so much is given back.
-  std::array<std::byte, kEndSize + 65535> memory;
-  const auto last = std::span(memory).first(
-      static_cast<std::size_t>(std::min<std::uint64_t>(size, memory.size())));
-  const std::uint64_t last_start = size - last.size();
-  source_->read_at(last_start, last);
-  const std::string_view text(reinterpret_cast<const char*>(last.data()), last.size());
-  for (std::size_t i = text.find(kEndText); i != text.npos; i = text.find(kEndText, i + 1)) {
-    if (text.size() - i < kEndSize) break;
-    std::uint16_t comment = 0;
-    std::memcpy(&comment, last.data() + i + 20, 2);
-    if (i + kEndSize + comment != text.size()) continue;
-    if (end) fail(*end, "two end records: the archive could be read in two ways");
-    end = last_start + i;
-  }
-  if (!end) {
-    fail(size,
-         "the end of the zip archive is missing: the file is cut short, or was not downloaded "
-         "to its end, or has something behind it");
-  }
-  const auto kept = last.last(std::min(last.size(), kKept));
-  tail_.assign(kept.begin(), kept.end());
-  tail_start_ = size - tail_.size();
-  ByteReader reader(last.subspan(static_cast<std::size_t>(*end - last_start)), *end,
+  const std::uint64_t end = find_end();
+  const std::span<const std::byte> tail(tail_);
+  ByteReader reader(tail.subspan(static_cast<std::size_t>(end - tail_start_)), end,
                     source_->name());
   reader.u32();
   const std::uint16_t disk = reader.u16(), directory_disk = reader.u16(), here = reader.u16(),
                       total = reader.u16();
   const std::uint32_t length = reader.u32(), start = reader.u32();
-  if (disk != 0 && disk != kSaturated16) fail(*end + 4, "an archive on several disks");
+  if (disk != 0 && disk != kSaturated16) fail(end + 4, "an archive on several disks");
   if (directory_disk != 0 && directory_disk != kSaturated16)
-    fail(*end + 6, "an archive on several disks");
-  if (here != total) fail(*end + 8, "an archive on several disks");
+    fail(end + 6, "an archive on several disks");
+  if (here != total) fail(end + 8, "an archive on several disks");
 
-  std::uint64_t directory_end = *end;
+  std::uint64_t directory_end = end;
   std::uint64_t wide_length = length, wide_start = start;
   count_ = total;
   bool has_wide = false;
-  if (*end >= kLocatorSize) {
+  if (end >= kLocatorSize) {
     std::byte locator[kLocatorSize];
-    read_at(*end - kLocatorSize, locator);
-    ByteReader at(locator, *end - kLocatorSize, source_->name());
+    read_at(end - kLocatorSize, locator);
+    ByteReader at(locator, end - kLocatorSize, source_->name());
     if (at.u32() == kLocator64) {
       has_wide = true;
-      if (at.u32() != 0) fail(*end - 16, "an archive on several disks");
+      if (at.u32() != 0) fail(end - 16, "an archive on several disks");
       const std::uint64_t where = at.u64();
-      if (at.u32() != 1) fail(*end - 4, "an archive on several disks");
-      if (*end < kLocatorSize + kEnd64Size || where != *end - kLocatorSize - kEnd64Size)
-        fail(*end - 12, "the zip64 end record is not where it should be");
+      if (at.u32() != 1) fail(end - 4, "an archive on several disks");
+      if (end < kLocatorSize + kEnd64Size || where != end - kLocatorSize - kEnd64Size)
+        fail(end - 12, "the zip64 end record is not where it should be");
       std::byte record[kEnd64Size];
       read_at(where, record);
       ByteReader wide(record, where, source_->name());
@@ -213,16 +244,25 @@ void Zip::find_directory() {
     }
   }
   if (!has_wide && (total == kSaturated16 || length == kSaturated32 || start == kSaturated32))
-    fail(*end, "the zip64 end record is missing");
+    fail(end, "the zip64 end record is missing");
   const auto stop = checked_add(wide_start, wide_length);
   if (!stop || *stop != directory_end)
-    fail(*end, "the directory does not lie between the entries and the end record");
-  if (wide_length > kLargestDirectory) fail(*end, "the directory is larger than 256 MiB");
-  if (count_ > kMostEntries) fail(*end, concat(count_, " entries are more than a million"));
-  if (count_ == 0) fail(*end, "the archive is empty");
+    fail(end, "the directory does not lie between the entries and the end record");
+  if (wide_length > kLargestDirectory) fail(end, "the directory is larger than 256 MiB");
+  if (count_ > kMostEntries) fail(end, concat(count_, " entries are more than a million"));
+  if (count_ == 0) fail(end, "the archive is empty");
   directory_start_ = wide_start;
-  directory_.resize(static_cast<std::size_t>(wide_length));
-  read_at(wide_start, directory_);
+  if (wide_start >= tail_start_) {
+    directory_ = tail.subspan(static_cast<std::size_t>(wide_start - tail_start_),
+                              static_cast<std::size_t>(wide_length));
+    return;
+  }
+  directory_memory_.resize(static_cast<std::size_t>(wide_length));
+  read_at(wide_start, directory_memory_);
+  directory_ = directory_memory_;
+  const auto last = directory_.last(std::min(directory_.size(), kLongestComment));
+  for_each_end(last, directory_end - last.size(), size,
+               [&](std::uint64_t at) { fail(at, kTwoEnds); });
 }
 
 void Zip::read_directory() {
@@ -256,7 +296,11 @@ void Zip::read_directory() {
     if ((attributes & 0x10) != 0 || name.ends_with('/'))
       reader.fail_at(at, "a folder where only files should be");
     if (is_special_file(attributes)) reader.fail_at(at + 38, "a link or a device, and no file");
-    if (const std::string_view wrong = wrong_name(name); !wrong.empty())
+    // Below the folder that was looked at with the first name, only the rest is new.
+    const bool below = !folder_.empty() && name.size() > folder_.size() + 1 &&
+                       name.starts_with(folder_) && name[folder_.size()] == '/';
+    const std::string_view unknown = below ? name.substr(folder_.size() + 1) : name;
+    if (const std::string_view wrong = wrong_name(unknown, name.size()); !wrong.empty())
       reader.fail_at(at + 46, concat("the name of an entry ", wrong));
     Wide wide{size, stored, header};
     const std::uint64_t extra_at = reader.offset();
@@ -386,7 +430,7 @@ class Window {
   }
 
  private:
-  static constexpr std::uint64_t kSmall = 6144, kLarge = 65536;
+  static constexpr std::uint64_t kSmall = 5120, kLarge = 65536;
   const Source& source_;
   std::span<const std::byte> tail_;
   std::uint64_t tail_start_;

@@ -46,25 +46,26 @@ class TENON_API Zip {
   // The bytes of an entry that is no tensor: read, inflated, and compared with their checksum. Of
   // at most `limit` bytes.
   std::vector<std::byte> read(const ZipEntry& entry, std::uint64_t limit) const;
-  // Lets go of the end of the file, which is kept for reading small entries there.
-  void forget_tail() noexcept { tail_ = {}; }
   // FormatError if the bytes are not what the checksum was made of.
   void check(const ZipEntry& entry, std::uint32_t crc) const;
 
  private:
   void read_at(std::uint64_t offset, std::span<std::byte> into) const;
+  void read_tail(std::uint64_t most);
+  std::uint64_t find_end();
   void find_directory();
   void read_directory();
   void index_names();
   void read_local_headers();
   void check_local_extra(std::span<const std::byte> header, const ZipEntry& entry,
                          std::size_t name_length, std::size_t extra_length, bool needs_wide) const;
-  [[noreturn]] void fail(std::uint64_t offset, const std::string& reason) const;
+  [[noreturn, gnu::cold]] void fail(std::uint64_t offset, std::string_view reason) const;
 
   std::shared_ptr<const Source> source_;
   std::vector<std::byte> tail_;  // the end of the file
   std::uint64_t tail_start_ = 0;
-  std::vector<std::byte> directory_;
+  std::vector<std::byte> directory_memory_;  // if it is not in the tail
+  std::span<const std::byte> directory_;
   std::uint64_t directory_start_ = 0;
   std::uint64_t count_ = 0;
   std::string_view folder_;

@@ -58,6 +58,18 @@ TEST(Dims, ANumberStandsForAListOfOne) {
   EXPECT_EQ(Dims::filled(3, 2), Dims({2, 2, 2}));
 }
 
+TEST(Dims, ResizingKeepsWhatFitsAndAddsZeros) {
+  for (const std::size_t from : {0U, 2U, 5U, 6U, 9U}) {
+    for (const std::size_t to : {0U, 1U, 4U, 5U, 6U, 12U}) {
+      Dims dims = counting(from);
+      dims.resize(to);
+      ASSERT_EQ(dims.size(), to);
+      for (std::size_t i = 0; i < to; ++i)
+        EXPECT_EQ(dims[i], i < from ? counting(from)[i] : 0) << from << " to " << to;
+    }
+  }
+}
+
 TEST(Dims, PrintAsATuple) {
   EXPECT_EQ(Dims().repr(), "()");
   EXPECT_EQ(Dims({3}).repr(), "(3,)");
