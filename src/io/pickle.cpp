@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "core/value_depth.h"
 #include "io/byte_reader.h"
+#include "io/pickle_ops.h"
+#include "io/pickle_stack.h"
 #include "io/utf8.h"
 
 namespace tenon {
@@ -21,109 +23,15 @@ using NodeKind = PickleNode::Kind;
 
 constexpr std::size_t kMostNodes = std::size_t{8} << 20;
 constexpr std::size_t kMostContainers = std::size_t{4} << 20;
-constexpr std::size_t kMostOnStack = std::size_t{8} << 20;
 constexpr std::size_t kMostReserved = std::size_t{64} << 20;
 constexpr std::size_t kMostMarks = 10'000;
 constexpr std::uint32_t kHighestMemo = std::uint32_t{16} << 20;
 constexpr std::size_t kLongestInteger = 1024;
 constexpr std::size_t kLongestText = std::size_t{256} << 20;
 
-enum Op : std::uint8_t {
-  kMark = '(',
-  kStop = '.',
-  kPop = '0',
-  kPopMark = '1',
-  kDup = '2',
-  kBinInt = 'J',
-  kBinInt1 = 'K',
-  kBinInt2 = 'M',
-  kNone = 'N',
-  kBinPersId = 'Q',
-  kReduce = 'R',
-  kShortBinString = 'U',
-  kBinString = 'T',
-  kBinUnicode = 'X',
-  kAppend = 'a',
-  kBuild = 'b',
-  kGlobal = 'c',
-  kDict = 'd',
-  kEmptyDict = '}',
-  kAppends = 'e',
-  kBinGet = 'h',
-  kLongBinGet = 'j',
-  kList = 'l',
-  kEmptyList = ']',
-  kBinPut = 'q',
-  kLongBinPut = 'r',
-  kSetItem = 's',
-  kTuple = 't',
-  kEmptyTuple = ')',
-  kSetItems = 'u',
-  kBinFloat = 'G',
-  kProto = 0x80,
-  kNewObj = 0x81,
-  kTuple1 = 0x85,
-  kTuple2 = 0x86,
-  kTuple3 = 0x87,
-  kNewTrue = 0x88,
-  kNewFalse = 0x89,
-  kLong1 = 0x8a,
-  kLong4 = 0x8b,
-  kBinBytes = 'B',
-  kShortBinBytes = 'C',
-  kShortBinUnicode = 0x8c,
-  kBinUnicode8 = 0x8d,
-  kBinBytes8 = 0x8e,
-  kEmptySet = 0x8f,
-  kAddItems = 0x90,
-  kFrozenSet = 0x91,
-  kStackGlobal = 0x93,
-  kMemoize = 0x94,
-  kFrame = 0x95,
-  kByteArray8 = 0x96,
-};
-
 }  // namespace
 
-// The values that wait for an operation.
-class ItemStack {
- public:
-  ItemStack() : items_(kFirst), top_(items_.data()), end_(top_ + kFirst) {}
-  ItemStack(const ItemStack&) = delete;
-  ItemStack& operator=(const ItemStack&) = delete;
-  std::size_t size() const noexcept { return static_cast<std::size_t>(top_ - items_.data()); }
-  PickleItem& back() noexcept { return top_[-1]; }
-  const PickleItem& back() const noexcept { return top_[-1]; }
-  // The n-th from the top, which is the first.
-  const PickleItem& from_top(std::size_t n) const noexcept {
-    return *(top_ - static_cast<std::ptrdiff_t>(n));
-  }
-  std::span<const PickleItem> last(std::size_t n) const noexcept { return {&from_top(n), n}; }
-  // By value: it may be an item of this stack, which grows. False if it would be too many.
-  [[gnu::always_inline]] bool push(PickleItem item) {
-    if (top_ == end_) [[unlikely]] {
-      if (!grow()) return false;
-    }
-    *top_++ = item;
-    return true;
-  }
-  void drop(std::size_t n) noexcept { top_ -= n; }
-
- private:
-  [[gnu::noinline]] bool grow() {
-    const std::size_t size = items_.size();
-    if (size >= kMostOnStack) return false;
-    items_.resize(size * 2);
-    top_ = items_.data() + size;
-    end_ = items_.data() + items_.size();
-    return true;
-  }
-
-  static constexpr std::size_t kFirst = 64;
-  std::vector<PickleItem> items_;
-  PickleItem* top_;
-  PickleItem* end_;
-};
+using namespace pickle_op;
 
 class PickleMachine {
  public:
