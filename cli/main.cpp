@@ -18,16 +18,18 @@ constexpr char kHelp[] =
 
 usage: tenon COMMAND [OPTIONS] FILE
 
-  inspect FILE    what is in it
-  verify FILE     whether its bytes match their checksums
-  --version       the version
-  --help          this; `tenon COMMAND --help` says more
+  inspect FILE         what is in it
+  verify FILE          whether its bytes match their checksums
+  extract FILE NAME    one tensor, for NumPy or as bytes
+  --version            the version
+  --help               this; `tenon COMMAND --help` says more
 
 Exit: 0 yes, 1 a negative answer, 2 wrong usage, 3 the input was refused, 4 the system failed.
 
   tenon inspect model.pth
   tenon inspect --json --hash --filter '^layers\.0\.' model.safetensors
   tenon verify folder_with_an_index/
+  tenon extract model.pth layers.0.weight -o weight.npy
 )";
 
 }  // namespace
@@ -49,6 +51,7 @@ int main(int argc, char** argv) {
     std::printf("tenon %s\n", std::string(tenon::kVersion).c_str());
     return tenon::cli::written();
   }
+  if (command == "extract") return tenon::cli::extract(rest);
   if (command == "inspect") return tenon::cli::inspect(rest);
   if (command == "verify") return tenon::cli::verify(rest);
   std::fprintf(stderr, "tenon: there is no command %s; tenon --help lists them\n",

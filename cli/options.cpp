@@ -15,24 +15,34 @@ const Option* find(const std::vector<Option>& options, std::string_view name) {
   return nullptr;
 }
 
+// "one file and one name"
+std::string listed(const std::vector<Operand>& operands) {
+  std::string out;
+  for (const Operand& operand : operands) {
+    out += out.empty() ? "one " : " and one ";
+    out += operand.what;
+  }
+  return out;
+}
+
 }  // namespace
 
 Parsed parse(std::string_view command, std::string_view help,
              const std::vector<std::string>& arguments, const std::vector<Option>& options,
-             std::string& file) {
+             const std::vector<Operand>& operands) {
   const std::string who = "tenon: " + std::string(command);
   const auto wrong = [&](const std::string& what) {
     std::fprintf(stderr, "%s %s; tenon %s --help says more\n", who.c_str(), what.c_str(),
                  std::string(command).c_str());
     return Parsed::wrong;
   };
-  bool names_only = false, has_file = false;
+  bool names_only = false;
+  std::size_t filled = 0;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (names_only || argument.size() < 2 || argument[0] != '-') {
-      if (has_file) return wrong("takes one file");
-      file = argument;
-      has_file = true;
+      if (filled == operands.size()) return wrong("takes " + listed(operands));
+      *operands[filled++].value = argument;
       continue;
     }
     if (argument == "--") {
@@ -56,9 +66,19 @@ Parsed parse(std::string_view command, std::string_view help,
     *option->value = equals == argument.npos ? arguments[++i] : argument.substr(equals + 1);
     *option->given = true;
   }
-  if (!has_file) return wrong("needs a file");
-  if (file.empty()) return wrong("needs a file, and was given an empty name");
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const std::string needed = "needs a " + std::string(operands[i].what);
+    if (i >= filled) return wrong(needed);
+    if (operands[i].value->empty() && !operands[i].may_be_empty)
+      return wrong(needed + ", and was given an empty name");
+  }
   return Parsed::yes;
+}
+
+Parsed parse(std::string_view command, std::string_view help,
+             const std::vector<std::string>& arguments, const std::vector<Option>& options,
+             std::string& file) {
+  return parse(command, help, arguments, options, {{"file", &file}});
 }
 
 }  // namespace tenon::cli

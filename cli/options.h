@@ -1,4 +1,4 @@
-// Options of commands: --flag, --name VALUE, --name=VALUE, and -- before what is none.
+// Options of commands: --flag, --name VALUE, --name=VALUE, -n VALUE, and -- before what is none.
 #pragma once
 
 #include <functional>
@@ -15,10 +15,21 @@ struct Option {
   bool* given = nullptr;         // that something did
 };
 
+// What a command takes without a word before it. All of them must be there.
+struct Operand {
+  std::string_view what;         // "file"
+  std::string* value = nullptr;  // filled in
+  bool may_be_empty = false;
+};
+
 enum class Parsed { yes, help, wrong };
 
-// Fills in the options and the one file a command takes. Wrong: what is wrong has been said on
+// Fills in the options and the operands, in their order. Wrong: what is wrong has been said on
 // standard error. Help: it was asked for, and printed.
+Parsed parse(std::string_view command, std::string_view help,
+             const std::vector<std::string>& arguments, const std::vector<Option>& options,
+             const std::vector<Operand>& operands);
+// The same for a command that takes one file.
 Parsed parse(std::string_view command, std::string_view help,
              const std::vector<std::string>& arguments, const std::vector<Option>& options,
              std::string& file);

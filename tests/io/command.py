@@ -3,10 +3,14 @@
 
 usage: command.py TENON
 """
+import ast
+import hashlib
 import json
 import os
 import pathlib
+import pty
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -23,6 +27,139 @@ def tenon(*arguments, **options):
 def expect(what, condition, done):
     if not condition:
         failures.append(f"{what}: exit {done.returncode}\n{done.stdout[:300]}\n{done.stderr[:300]}")
+
+
+NPY = {"bool": "|b1", "int8": "|i1", "int16": "<i2", "int32": "<i4", "int64": "<i8", "uint8": "|u1", "uint16": "<u2", "uint32": "<u4",
+       "uint64": "<u8", "float16": "<f2", "float32": "<f4", "float64": "<f8", "complex64": "<c8", "complex128": "<c16"}
+
+
+def is_npy(data, t):
+    """Whether the bytes are the .npy of a tensor that `inspect --json --hash` lists."""
+    if data[:8] != b"\x93NUMPY\x01\x00":
+        return False
+    begin = 10 + int.from_bytes(data[8:10], "little")
+    text = data[10:begin].decode()
+    facts = ast.literal_eval(text)
+    plain = f"{{'descr': {facts['descr']!r}, 'fortran_order': False, 'shape': {facts['shape']!r}, }}"
+    return (begin % 64 == 0 and text.endswith("\n") and text.rstrip() == plain
+            and facts["descr"] == NPY.get(t["dtype"]) and facts["shape"] == tuple(t["shape"])
+            and len(data) - begin == t["bytes"] and hashlib.sha256(data[begin:]).hexdigest() == t["sha256"])
+
+
+def extract(folder):
+    def bytes_of(*arguments):
+        return subprocess.run([sys.argv[1], "extract", *map(str, arguments)], capture_output=True)
+
+    out = folder / "x.npy"
+    # Every tensor of files with all dtypes, views, scalars and empty ones, other byte orders, parts of sparse tensors.
+    seen = set()
+    for name in ("torch-2.11/dtypes.pth", "torch-2.11/views.pth", "torch-2.11/sparse_csr.pth", "torch-2.11/dtypes.safetensors",
+                 "torch-2.11/quantized.pth", "torch-2.11/legacy.pth", "torch-2.11", "torch-2.14.1/mathbits.pt", "torch-2.14.1/bigendian.pth",
+                 "torch-2.14.1/deflated.pth", "torch-2.14.1/edge.pt", "torch-2.14.1/tensor_attr.pt"):
+        for t in json.loads(tenon("inspect", "--json", "--hash", FILES / name).stdout)["tensors"]:
+            seen.add(t["dtype"])
+            what = f"extract {t['name']} of {name}"
+            done = tenon("extract", "-o", out, "--", FILES / name, t["name"])
+            if t["dtype"] in NPY:
+                expect(what, done.returncode == 0 and not done.stdout and not done.stderr and is_npy(out.read_bytes(), t), done)
+            else:
+                expect(what, done.returncode == 3 and "NumPy" in done.stderr and "--raw" in done.stderr and not out.exists(), done)
+            out.unlink(missing_ok=True)
+            plain = folder / "x.bin"
+            done = tenon("extract", "-o", plain, FILES / name, t["name"])
+            expect(what + " as bytes", done.returncode == 0 and hashlib.sha256(plain.read_bytes()).hexdigest() == t["sha256"], done)
+            plain.unlink(missing_ok=True)
+    done = tenon("inspect", FILES / "torch-2.11" / "dtypes.pth")
+    expect("extract every dtype of NumPy", seen >= NPY.keys() and "bfloat16" in seen, done)
+
+    weight = json.loads(tenon("inspect", "--json", "--hash", PTH).stdout)["tensors"][0]
+    for to in ([], ["-o", "-"]):
+        done = bytes_of(*to, PTH, "weight")
+        expect(f"to standard output {to}", done.returncode == 0 and is_npy(done.stdout, weight), done)
+    done = bytes_of("--raw", PTH, "weight")
+    expect("bytes to standard output", done.returncode == 0 and hashlib.sha256(done.stdout).hexdigest() == weight["sha256"], done)
+    done = tenon("extract", "--raw", "-o", out, PTH, "weight")
+    expect("bytes whatever the name is", done.returncode == 0 and hashlib.sha256(out.read_bytes()).hexdigest() == weight["sha256"], done)
+    before = out.read_bytes()
+    done = tenon("extract", PTH, "weight", "-o", out)
+    expect("a file that is there", done.returncode == 3 and "--force" in done.stderr and out.read_bytes() == before, done)
+    done = tenon("extract", "--force", PTH, "weight", "-o", out)
+    expect("a file that is there, forced", done.returncode == 0 and is_npy(out.read_bytes(), weight), done)
+    done = tenon("extract", PTH, "weight", f"-o={folder / 'y.npy'}")
+    expect("a value behind =", done.returncode == 0 and is_npy((folder / "y.npy").read_bytes(), weight), done)
+    os.remove(folder / "y.npy")
+    link = folder / "link.npy"
+    link.symlink_to(out)
+    os.mkfifo(folder / "pipe")
+    for odd in (link, folder, folder / "pipe"):
+        done = tenon("extract", "--force", PTH, "weight", "-o", odd)
+        expect(f"{odd} is not replaced", done.returncode == 3 and "regular file" in done.stderr, done)
+    for file in (link, out, folder / "pipe"):
+        file.unlink()
+
+    for wrong in ([], [PTH], [PTH, "weight", "bias"], ["-o"], [PTH, "weight", "-o"], [PTH, "weight", "-o", ""], ["", "weight"],
+                  ["--raw=1", PTH, "weight"]):
+        done = tenon("extract", *wrong)
+        expect(f"usage extract {wrong}", done.returncode == 2 and done.stderr and not done.stdout, done)
+    done = tenon("extract", "--help")
+    expect("help of extract", done.returncode == 0 and "usage: tenon extract" in done.stdout, done)
+    main_end, terminal = pty.openpty()
+    done = subprocess.run([sys.argv[1], "extract", PTH, "weight"], stdout=terminal, stderr=subprocess.PIPE, text=True)
+    expect("to a terminal", done.returncode == 2 and "terminal" in done.stderr,
+           subprocess.CompletedProcess([], done.returncode, "", done.stderr))
+    os.close(terminal)
+    os.close(main_end)
+
+    net = FILES / "torch-2.11" / "net_init.pth"
+    for file, name, hint in ((PTH, "weigth", "it has 'weight'"), (PTH, "model.bias", "it has 'bias'"),
+                             (net, "num_batches_tracked", "'bn1.num_batches_tracked'"),
+                             (net, "bn1", "'bn1.weight'"), (PTH, "something else", "tenon inspect"), (PTH, "", "tenon inspect"),
+                             (PTH, "\x1b[31mweight", "no tensor")):
+        done = tenon("extract", file, name, "-o", out)
+        expect(f"no tensor {name!r}", done.returncode == 3 and hint in done.stderr and "\x1b" not in done.stderr, done)
+    done = tenon("extract", "/nowhere/at.all", "weight", "-o", out)
+    expect("extract from no file", done.returncode == 4 and "No such file" in done.stderr, done)
+    done = tenon("extract", PTH, "weight", "-o", folder / "nowhere" / "x.npy")
+    expect("extract to no folder", done.returncode == 4 and "No such file" in done.stderr, done)
+    done = tenon("extract", FILES / "torch-2.14.1" / "meta.pt", "m", "-o", out)
+    expect("extract a meta tensor", done.returncode == 3 and "meta" in done.stderr, done)
+    module = FILES / "torch-2.11" / "whole_module.pth"
+    done = tenon("extract", module, "conv1.weight", "-o", out)
+    expect("extract from an object", done.returncode == 3 and "inert" in done.stderr, done)
+    expect("nothing left behind", not list(folder.iterdir()), done)
+    done = bytes_of("--inert", module, "conv1.weight")
+    expect("extract from an object inert", done.returncode == 0 and done.stdout.startswith(b"\x93NUMPY"), done)
+
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.argv[1], "extract", PTH, "weight"], stdout=full, stderr=subprocess.PIPE, text=True)
+    expect("no room on standard output", done.returncode == 4 and "No space left" in done.stderr,
+           subprocess.CompletedProcess([], done.returncode, "", done.stderr))
+    done = tenon("extract", PTH, "weight", "-o", out, restore_signals=False,  # Python ignores SIGXFSZ; so must the command
+                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+    expect("no room for the file", done.returncode == 4 and "too large" in done.stderr and not list(folder.iterdir()), done)
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run([sys.argv[1], "extract", PTH, "weight"], stdout=write_end, stderr=subprocess.PIPE, text=True)
+    os.close(write_end)
+    expect("a reader that has gone", done.returncode == 0 and not done.stderr,
+           subprocess.CompletedProcess([], done.returncode, "", done.stderr))
+
+    data = bytearray(PTH.read_bytes())
+    copy = folder / "model.pth"
+    copy.write_bytes(data)
+    done = tenon("extract", "--force", copy, "weight", "-o", copy)
+    expect("not over the checkpoint", done.returncode == 3 and copy.read_bytes() == data, done)
+    data[data.index(bytes.fromhex("e8a38dbb"))] ^= 1  # the first weight
+    copy.write_bytes(data)
+    done = tenon("extract", copy, "weight", "-o", out)
+    expect("extract what is damaged", done.returncode == 3 and "checksum" in done.stderr and list(folder.iterdir()) == [copy], done)
+    out.write_bytes(b"before")
+    done = tenon("extract", "--force", copy, "weight", "-o", out)
+    expect("what was there stays", done.returncode == 3 and out.read_bytes() == b"before" and len(list(folder.iterdir())) == 2, done)
+    done = tenon("extract", copy, "weight")
+    expect("damaged, to standard output", done.returncode == 3 and not done.stdout and "checksum" in done.stderr, done)
+    done = bytes_of(copy, "bias")
+    expect("what is not damaged", done.returncode == 0, done)
 
 
 def main():
@@ -133,6 +270,9 @@ def main():
         os.mkfifo(pathlib.Path(folder) / "pipe")
         done = tenon("inspect", pathlib.Path(folder) / "pipe", timeout=10)
         expect("pipe", done.returncode == 4 and "regular file" in done.stderr, done)
+
+    with tempfile.TemporaryDirectory() as folder:
+        extract(pathlib.Path(folder))
 
     print("\n".join(failures) or "all answers are as they should be")
     return 1 if failures else 0
