@@ -1,0 +1,61 @@
+// AtomicFile: a file that appears whole or not at all. It is written under another name beside its
+// place and takes its own name at the end, in one step. Until then, whatever fails or is killed,
+// the old file is what it was; whoever has it open or mapped keeps its bytes even after.
+//
+// The mode of the old file is kept, its owner and group where the system allows it. A symbolic link
+// stays: the file it leads to is replaced. A relative path needs the working directory to stay the
+// same until the end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "io/file_system.h"
+#include "io/temporary_file.h"
+#include "tenon/api.h"
+
+namespace tenon {
+
+// Every failure is an IoError that names the step. The destructor removes what is not published.
+class TENON_API AtomicFile {
+ public:
+  // Durable: once it has its name it survives a power cut.
+  AtomicFile(FileSystem& system, const std::string& path, bool durable);
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  const std::string& path() const noexcept { return path_; }  // as given
+
+  // Asks for the room of a file of that size, so that a full disk is an error before anything is
+  // written. File systems that cannot do that are left alone.
+  void reserve(std::uint64_t size);
+  // From any thread.
+  void write_at(std::uint64_t offset, std::span<const std::byte> bytes) const;
+  // sync() and publish(). If the folder cannot be synced the IoError says that the file is there.
+  void commit();
+
+  // The halves of commit(), for files that should appear together: first sync() all of them, which
+  // is where things fail, then publish() all. Each once, and no writing after the first.
+  void sync();
+  void publish();
+
+ private:
+  struct Target;
+  AtomicFile(FileSystem& system, const std::string& path, bool durable, const Target& target);
+  static Target find(FileSystem& system, const std::string& path);
+  void take_after(const struct stat& old);
+  void sync_folder() const;
+
+  enum class State { writing, synced, published, failed };
+
+  FileSystem& system_;
+  std::string path_;
+  std::string target_;  // the path after all links
+  bool durable_;
+  State state_ = State::writing;
+  TemporaryFile temporary_;
+};
+
+}  // namespace tenon

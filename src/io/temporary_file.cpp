@@ -1,0 +1,155 @@
+#include "io/temporary_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "tenon/error.h"
+
+namespace tenon {
+namespace {
+
+constexpr std::size_t kSlots = 16;
+constexpr std::string_view kMark = ".tenon-tmp";
+constexpr std::size_t kLongestName = 255;  // of most file systems, in bytes
+// Others may remove what was just made before it is locked. Not every time.
+constexpr int kTries = 8;
+
+// FNV-1a. Only to tell long names apart that begin alike.
+std::string hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  std::string digits(16, '0');
+  for (std::size_t i = 0; i < 16; ++i) digits[i] = "0123456789abcdef"[hash >> (60 - 4 * i) & 15];
+  return digits;
+}
+
+std::array<std::string, kSlots> names_beside(const std::string& target) {
+  const std::size_t slash = target.rfind('/');
+  const std::size_t begin = slash == std::string::npos ? 0 : slash + 1;
+  std::string base = target.substr(begin);
+  const std::size_t room = kLongestName - 1 - kMark.size() - 2;  // the dot, the mark, two digits
+  if (base.size() > room) {
+    std::size_t cut = room - 17;
+    // Some file systems want whole characters.
+    while (cut > 0 && (static_cast<unsigned char>(base[cut]) & 0xc0) == 0x80) --cut;
+    base = concat(base.substr(0, cut), "-", hash_of(base));
+  }
+  std::array<std::string, kSlots> names;
+  for (std::size_t slot = 0; slot < kSlots; ++slot)
+    names[slot] = concat(target.substr(0, begin), ".", base, kMark, slot);
+  return names;
+}
+
+enum class Lock { held, of_another, not_supported, failed };
+
+Lock lock(FileSystem& system, int descriptor) {
+  if (uninterrupted([&] { return system.flock(descriptor, LOCK_EX | LOCK_NB); }) == 0)
+    return Lock::held;
+  if (errno == EWOULDBLOCK) return Lock::of_another;
+  if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS) return Lock::not_supported;
+  return Lock::failed;
+}
+
+enum class Name { of_this, of_another, unknown };
+
+// Whether the name is still that of the open file.
+Name look_at(FileSystem& system, int descriptor, const std::string& name) {
+  struct stat open{}, named{};
+  if (uninterrupted([&] { return system.fstat(descriptor, &open); }) != 0) return Name::unknown;
+  if (uninterrupted([&] { return system.lstat(name, &named); }) != 0)
+    return errno == ENOENT ? Name::of_another : Name::unknown;
+  const bool same = open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+  return same && S_ISREG(open.st_mode) ? Name::of_this : Name::of_another;
+}
+
+bool remove(FileSystem& system, const std::string& name) {
+  return uninterrupted([&] { return system.unlink(name); }) == 0 || errno == ENOENT;
+}
+
+// Removes the file if nobody writes it. True if the name is free.
+bool remove_leftover(FileSystem& system, const std::string& name) {
+  // Neither what a link leads to, nor waiting for somebody at a pipe's other end.
+  const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  const int descriptor = uninterrupted([&] { return system.open(name, flags, 0); });
+  if (descriptor < 0) return errno == ENOENT;
+  // With the lock nobody else removes it, and nobody makes another one as long as it is there: the
+  // name cannot change its meaning between looking and removing.
+  const bool removed = lock(system, descriptor) == Lock::held &&
+                       look_at(system, descriptor, name) == Name::of_this && remove(system, name);
+  system.close(descriptor);
+  return removed;
+}
+
+}  // namespace
+
+TemporaryFile::TemporaryFile(FileSystem& system, const std::string& target, mode_t mode,
+                             const std::string& shown)
+    : system_(system) {
+  const std::array<std::string, kSlots> names = names_beside(target);
+  for (std::size_t slot = 0; slot < kSlots; ++slot) {
+    name_ = names[slot];
+    if (!take_slot(mode, shown)) continue;
+    // The leftovers in the slots before this one are gone already.
+    for (std::size_t other = slot + 1; other < kSlots; ++other) {
+      struct stat facts{};
+      if (system.lstat(names[other], &facts) == 0 && S_ISREG(facts.st_mode))
+        remove_leftover(system, names[other]);
+    }
+    return;
+  }
+  throw IoError(concat("cannot be written, ", kSlots, " others are writing it, to ", names.front(),
+                       " and so on (remove those if nobody is)"),
+                shown, EBUSY);
+}
+
+TemporaryFile::~TemporaryFile() { discard(); }
+
+bool TemporaryFile::take_slot(mode_t mode, const std::string& shown) {
+  const int flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+  for (int tries = 0; tries < kTries; ++tries) {
+    descriptor_ = uninterrupted([&] { return system_.open(name_, flags, mode); });
+    if (descriptor_ < 0) {
+      const int error = errno;
+      if (error != EEXIST)
+        throw IoError("cannot create the temporary file beside it", shown, error);
+      if (!remove_leftover(system_, name_)) return false;
+      continue;
+    }
+    const Lock got = lock(system_, descriptor_);
+    Name name = Name::of_another;
+    if (got == Lock::held || got == Lock::not_supported)
+      name = look_at(system_, descriptor_, name_);
+    if (name == Name::of_this) return true;
+    if (got == Lock::failed || name == Name::unknown) {
+      const int error = errno;
+      discard();
+      throw IoError("cannot lock the temporary file beside it", shown, error);
+    }
+    // Somebody took it for a leftover before it was locked, and removes it.
+    close();
+  }
+  return false;
+}
+
+bool TemporaryFile::become(const std::string& target) {
+  if (uninterrupted([&] { return system_.rename(name_, target); }) != 0) return false;
+  close();
+  return true;
+}
+
+void TemporaryFile::close() noexcept { system_.close(std::exchange(descriptor_, -1)); }
+
+void TemporaryFile::discard() noexcept {
+  if (descriptor_ < 0) return;
+  // Removed before the lock goes: after that the name may be that of somebody else's file.
+  if (look_at(system_, descriptor_, name_) != Name::of_another) remove(system_, name_);
+  close();
+}
+
+}  // namespace tenon

@@ -1,0 +1,39 @@
+// TemporaryFile: a file beside the one it will replace, removed with its object unless it has
+// become that file.
+//
+// Its name is that of the other file and a slot: .NAME.tenon-tmp0 to .NAME.tenon-tmp15. Whoever
+// writes it holds a lock on it, which the system drops when the process ends, however it ends. So
+// a file without a lock was left by a process that was killed, and the next one removes it.
+#pragma once
+
+#include <string>
+
+#include "io/file_system.h"
+#include "tenon/api.h"
+
+namespace tenon {
+
+class TENON_API TemporaryFile {
+ public:
+  // Beside that file, and the leftovers there are removed. IoError, which calls it `shown`.
+  TemporaryFile(FileSystem& system, const std::string& target, mode_t mode,
+                const std::string& shown);
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  int descriptor() const noexcept { return descriptor_; }
+  // The file takes that name, and is closed. False and errno if it cannot be: it stays what it was.
+  bool become(const std::string& target);
+
+ private:
+  bool take_slot(mode_t mode, const std::string& shown);
+  void close() noexcept;
+  void discard() noexcept;
+
+  FileSystem& system_;
+  std::string name_;
+  int descriptor_ = -1;
+};
+
+}  // namespace tenon
