@@ -10,6 +10,7 @@ namespace tenon::cli {
 
 inline constexpr int kYes = 0, kNo = 1, kUsage = 2, kRefused = 3, kSystem = 4;
 
+int convert(const std::vector<std::string>& arguments);
 int extract(const std::vector<std::string>& arguments);
 int inspect(const std::vector<std::string>& arguments);
 int verify(const std::vector<std::string>& arguments);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "io/atomic_file.h"
 #include "npy.h"
 #include "options.h"
 #include "progress.h"
@@ -79,19 +80,13 @@ using Sink = std::function<void(std::span<const std::byte>)>;
 // Makes a file of what the function writes. It has its name when it is whole; if anything is thrown
 // there is none, and what had the name before still has it.
 void write_file(const std::string& name, const std::function<void(const Sink&)>& write) {
-  const std::string part = name + "." + std::to_string(::getpid()) + ".tmp";
-  int descriptor = ::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0) throw IoError("cannot create", part, errno);
-  try {
-    write([&](std::span<const std::byte> bytes) { write_all(descriptor, name, bytes); });
-    if (::fsync(descriptor) != 0) throw IoError("cannot write", name, errno);
-    if (::close(std::exchange(descriptor, -1)) != 0) throw IoError("cannot write", name, errno);
-    if (::rename(part.c_str(), name.c_str()) != 0) throw IoError("cannot create", name, errno);
-  } catch (...) {
-    if (descriptor >= 0) ::close(descriptor);
-    ::unlink(part.c_str());
-    throw;
-  }
+  AtomicFile file(FileSystem::system(), name, true);
+  std::uint64_t at = 0;
+  write([&](std::span<const std::byte> bytes) {
+    file.write_at(at, bytes);
+    at += bytes.size();
+  });
+  file.commit();
 }
 
 // How many letters must change to make one name the other; more than `most` if that many do.

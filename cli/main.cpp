@@ -14,12 +14,13 @@
 namespace {
 
 constexpr char kHelp[] =
-    R"(tenon: look into, check and compare checkpoints of PyTorch and safetensors
+    R"(tenon: look into, check and convert checkpoints of PyTorch and safetensors
 
 usage: tenon COMMAND [OPTIONS] FILE
 
   inspect FILE         what is in it
   verify FILE          whether its bytes match their checksums
+  convert IN OUT       another format, dtype, or other names
   extract FILE NAME    one tensor, for NumPy or as bytes
   --version            the version
   --help               this; `tenon COMMAND --help` says more
@@ -30,6 +31,7 @@ Exit: 0 yes, 1 a negative answer, 2 wrong usage, 3 the input was refused, 4 the 
   tenon inspect --json --hash --filter '^layers\.0\.' model.safetensors
   tenon verify folder_with_an_index/
   tenon extract model.pth layers.0.weight -o weight.npy
+  tenon convert --dtype bfloat16 model.pth model.safetensors
 )";
 
 }  // namespace
@@ -51,6 +53,7 @@ int main(int argc, char** argv) {
     std::printf("tenon %s\n", std::string(tenon::kVersion).c_str());
     return tenon::cli::written();
   }
+  if (command == "convert") return tenon::cli::convert(rest);
   if (command == "extract") return tenon::cli::extract(rest);
   if (command == "inspect") return tenon::cli::inspect(rest);
   if (command == "verify") return tenon::cli::verify(rest);

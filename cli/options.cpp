@@ -63,7 +63,12 @@ Parsed parse(std::string_view command, std::string_view help,
     }
     if (equals == argument.npos && i + 1 == arguments.size())
       return wrong("needs a value for " + std::string(option->name));
-    *option->value = equals == argument.npos ? arguments[++i] : argument.substr(equals + 1);
+    std::string value = equals == argument.npos ? arguments[++i] : argument.substr(equals + 1);
+    if (option->values != nullptr) {
+      option->values->push_back(std::move(value));
+      continue;
+    }
+    *option->value = std::move(value);
     *option->given = true;
   }
   for (std::size_t i = 0; i < operands.size(); ++i) {

@@ -9,10 +9,11 @@
 namespace tenon::cli {
 
 struct Option {
-  std::string_view name;         // "--json"
-  bool* flag = nullptr;          // set if it is there
-  std::string* value = nullptr;  // what follows it
-  bool* given = nullptr;         // that something did
+  std::string_view name;                       // "--json"
+  bool* flag = nullptr;                        // set if it is there
+  std::string* value = nullptr;                // what follows it
+  bool* given = nullptr;                       // that something did
+  std::vector<std::string>* values = nullptr;  // instead of one value: all that follow it
 };
 
 // What a command takes without a word before it. All of them must be there.

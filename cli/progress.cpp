@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "text.h"
@@ -25,10 +27,12 @@ void Progress::show(std::uint64_t done, std::uint64_t total) {
   const double seconds = std::chrono::duration<double>(now - begin_).count();
   std::string bar(static_cast<std::size_t>(share * 30), '#');
   bar.resize(30, '.');
-  std::fprintf(
-      stderr, "\r\x1b[K%s [%s] %3.0f%%  %s of %s  %s/s", what_.c_str(), bar.c_str(), share * 100,
-      human_bytes(done).c_str(), human_bytes(total).c_str(),
-      human_bytes(static_cast<unsigned long long>(static_cast<double>(done) / seconds)).c_str());
+  const double rate = static_cast<double>(done) / seconds;
+  const double left = rate > 0 ? static_cast<double>(total - std::min(done, total)) / rate : 0;
+  std::fprintf(stderr, "\r\x1b[K%s [%s] %3.0f%%  %s of %s  %s/s  %.0f:%02.0f left", what_.c_str(),
+               bar.c_str(), share * 100, human_bytes(done).c_str(), human_bytes(total).c_str(),
+               human_bytes(static_cast<unsigned long long>(rate)).c_str(), std::floor(left / 60),
+               std::floor(std::fmod(left, 60)));
   shown_ = true;
 }
 

@@ -25,8 +25,8 @@ BELOW = {
 # The layer that implements each public header. Every header must be named here.
 HEADER_LAYER = {
     "base": "api default_dtype device dtype error float8 function_names half ref scalar shape threads version warning watch",
-    "core": "detail/tensor_arithmetic detail/tensor_methods detail/tensor_reductions autograd body device_backend generator layout printing state_dict storage tensor value",
-    "io": "checkpoint key_map map_location",
+    "core": "detail/tensor_arithmetic detail/tensor_methods detail/tensor_reductions autograd body device_backend flattened generator layout printing state_dict storage tensor value",
+    "io": "checkpoint convert key_map map_location save",
     "dispatch": "custom_op op_call op_info wrapper detail/dispatcher detail/op_arguments",
     "ops": "arithmetic arithmetic_ops factories fused indexing matmul ops picking random reductions selection sorting",
     "nn": "nn/parameter",

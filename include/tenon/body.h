@@ -25,6 +25,7 @@ namespace tenon {
 
 class Body;
 class Tensor;
+struct Flattened;
 
 namespace detail {
 
@@ -100,6 +101,8 @@ class TENON_API Body : public RefCounted {
   virtual std::optional<std::string> repr() const;
   // Calls visit with every tensor that is part of this one. A dense tensor has none.
   virtual void for_each_payload(const std::function<void(const Tensor&)>& visit) const;
+  // What a user-defined tensor is made of, if its class says.
+  virtual std::optional<Flattened> flatten() const;
 
   static void* operator new(std::size_t size);
   static void operator delete(void* body, std::size_t size) noexcept;

@@ -65,8 +65,8 @@ class TENON_API StateDict {
 
   // What modules noted beside their tensors: a dict of dicts by the modules' names ("_metadata" in
   // PyTorch, and in safetensors "__metadata__"). None if there is none.
-  const Value& metadata() const noexcept { return metadata_; }
-  void set_metadata(Value metadata) noexcept { metadata_ = std::move(metadata); }
+  const Value& metadata() const noexcept;
+  void set_metadata(Value metadata);
 
   // The tensors alone, with their names. Assigning to one puts another under its name.
   class Slot : public Tensor {
@@ -86,7 +86,7 @@ class TENON_API StateDict {
   class Tensors;
   Tensors tensors();
 
-  // A dict with the metadata as its attribute.
+  // An OrderedDict with the metadata among its attributes; a plain dict if that is what it was.
   Value value() const;
   operator Value() const { return value(); }
 
@@ -95,7 +95,8 @@ class TENON_API StateDict {
   std::uint32_t place_of(std::string_view name) const;
 
   std::vector<Entry> entries_;
-  Value metadata_;
+  Value attributes_;
+  bool ordered_ = true;
   struct Index;
   std::unique_ptr<Index> index_;
 };

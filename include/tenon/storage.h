@@ -62,6 +62,8 @@ class TENON_API Storage {
   std::int64_t use_count() const noexcept { return impl_ ? impl_->use_count() : 0; }
   // Whether two handles are of the same bytes.
   bool is(const Storage& other) const noexcept { return impl_ == other.impl_; }
+  // The same for such handles, and for no other storage that is alive. Null if not defined.
+  const void* identity() const noexcept { return impl_.get(); }
 
  private:
   Ref<detail::StorageImpl> impl_;

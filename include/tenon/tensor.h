@@ -315,6 +315,8 @@ class TENON_API Tensor : public TensorArithmetic, public TensorReductions, publi
   // with the data.
   void set_attribute(std::string_view name, Value value) const;
   std::optional<Value> attribute(std::string_view name) const;
+  // All of them, in the order they were first set.
+  std::vector<std::pair<std::string, Value>> attributes() const;
 
   // PyTorch's text, character for character (tenon/printing.h).
   std::string repr() const;

@@ -94,6 +94,10 @@ class TENON_API Value {
   // dict has its _metadata.
   static Value dict(std::vector<Entry> entries);
   static Value dict(std::vector<Entry> entries, Value attributes);
+  // The same as an OrderedDict of Python's collections, which is what state dicts are and what a
+  // dict with attributes always is. It is equal to a dict with the same entries.
+  static Value ordered_dict(std::vector<Entry> entries);
+  static Value ordered_dict(std::vector<Entry> entries, Value attributes);
   // Something that a file describes and that is not made: the full name of its class or function,
   // the arguments it was called with, the state it was given, and, if its class is some list or
   // dict, the items put into it.
@@ -125,6 +129,10 @@ class TENON_API Value {
   // buffers and modules. The empty path leads here.
   const Value* find_path(std::string_view path) const;
   Value attributes() const;  // of a dict; None if it has none
+  bool is_ordered_dict() const noexcept;
+  // The same for copies of a value, another for one that was made separately: what id() is in
+  // Python. Null for what has none: None, numbers, dtypes and devices.
+  const void* identity() const noexcept;
   const std::string& as_bytes() const;
   // The bytes of an integer beyond 64 bits, and its digits.
   const std::string& big_bytes() const;

@@ -28,17 +28,12 @@
 
 #include "tenon/api.h"
 #include "tenon/body.h"
+#include "tenon/flattened.h"
 #include "tenon/op_call.h"
 #include "tenon/tensor.h"
 #include "tenon/value.h"
 
 namespace tenon {
-
-// What a user-defined tensor is made of: its tensors by name, and everything else.
-struct TENON_API Flattened {
-  std::vector<std::pair<std::string, Tensor>> tensors;
-  Value context;
-};
 
 // A class of user-defined tensors, and the one it is derived from.
 struct TENON_API WrapperClass {
@@ -66,7 +61,7 @@ class TENON_API WrapperBody : public Body {
   // What it is made of, if it can be taken apart and, by a function given to register_unflatten,
   // put together again. That makes it saveable, cloneable and convertible by swapping. Without it,
   // those refuse.
-  virtual std::optional<Flattened> flatten() const;
+  std::optional<Flattened> flatten() const override;
 
   // The tensors inside: those of flatten(). A class that has some and does not flatten says them
   // here, which is how swap_tensors knows that it must not swap a tensor with its own payload.
@@ -110,17 +105,6 @@ template <class W>
 const W* Tensor::as() const {
   return defined() ? dynamic_cast<const W*>(&body()) : nullptr;
 }
-
-// Puts a tensor together from what flatten() gave. `like` has the outer shape, strides, dtype and
-// device.
-using Unflatten = std::function<Tensor(const Flattened& parts, const Layout& like)>;
-
-// Under the name a file can say. ValueError if it is taken. Kept until the process ends.
-TENON_API void register_unflatten(const std::string& type_name, Unflatten unflatten);
-// ValueError if nobody registered the name.
-TENON_API Tensor unflatten(const std::string& type_name, const Flattened& parts,
-                           const Layout& like);
-TENON_API bool has_unflatten(const std::string& type_name);
 
 // While it lives, module_load on this thread does what plain tensors do, whatever classes take
 // part. That is how an override calls the default.

@@ -5,6 +5,7 @@
 
 #include "core/body_editor.h"
 #include "core/free_list.h"
+#include "tenon/flattened.h"
 
 namespace tenon {
 
@@ -79,6 +80,7 @@ Body::~Body() {
 
 std::string Body::type_name() const { return "Tensor"; }
 std::optional<std::string> Body::repr() const { return std::nullopt; }
+std::optional<Flattened> Body::flatten() const { return std::nullopt; }
 void Body::for_each_payload(const std::function<void(const Tensor&)>& /*visit*/) const {}
 
 std::int64_t Body::live_saves() const noexcept {

@@ -36,14 +36,16 @@ StateDict::StateDict() : index_(std::make_unique<Index>()) {}
 StateDict::StateDict(StateDict&& other) noexcept = default;
 StateDict& StateDict::operator=(StateDict other) noexcept {
   entries_.swap(other.entries_);
-  std::swap(metadata_, other.metadata_);
+  std::swap(attributes_, other.attributes_);
+  std::swap(ordered_, other.ordered_);
   index_.swap(other.index_);
   return *this;
 }
 StateDict::~StateDict() = default;
 StateDict::StateDict(const StateDict& other)
     : entries_(other.entries_),
-      metadata_(other.metadata_),
+      attributes_(other.attributes_),
+      ordered_(other.ordered_),
       index_(std::make_unique<Index>(other.index_ ? *other.index_ : Index())) {}
 
 bool StateDict::is_one(const Value& value) noexcept {
@@ -68,11 +70,28 @@ StateDict::StateDict(const Value& dict) : StateDict() {
   entries_.reserve(entries.size());
   for (const auto& [key, item] : entries) entries_.emplace_back(key.as_string(), item);
   reindex();
-  const Value attributes = dict.attributes();
-  if (attributes.is_none()) return;
+  ordered_ = dict.is_ordered_dict();
+  attributes_ = dict.attributes();
+}
+
+const Value& StateDict::metadata() const noexcept {
+  static const Value none;
+  if (attributes_.is_none()) return none;
   for (const char* name : {kMetadata, kNotes}) {
-    if (const Value* found = attributes.find(name)) metadata_ = *found;
+    if (const Value* found = attributes_.find(name)) return *found;
   }
+  return none;
+}
+
+void StateDict::set_metadata(Value metadata) {
+  std::vector<Value::Entry> others;
+  if (!attributes_.is_none()) {
+    for (const Value::Entry& entry : attributes_.entries()) {
+      if (entry.first != Value(kMetadata)) others.push_back(entry);
+    }
+  }
+  if (!metadata.is_none()) others.emplace_back(kMetadata, std::move(metadata));
+  attributes_ = others.empty() ? Value() : Value::dict(std::move(others));
 }
 
 void StateDict::reindex() {
@@ -125,8 +144,8 @@ Value StateDict::value() const {
   std::vector<Value::Entry> all;
   all.reserve(entries_.size());
   for (const auto& [name, item] : entries_) all.emplace_back(Value(name), item);
-  if (metadata_.is_none()) return Value::dict(std::move(all));
-  return Value::dict(std::move(all), Value::dict({{kMetadata, metadata_}}));
+  return ordered_ ? Value::ordered_dict(std::move(all), attributes_)
+                  : Value::dict(std::move(all), attributes_);
 }
 
 }  // namespace tenon

@@ -205,4 +205,10 @@ std::optional<Value> Tensor::attribute(std::string_view name) const {
   return std::nullopt;
 }
 
+std::vector<std::pair<std::string, Value>> Tensor::attributes() const {
+  const detail::Attributes* attributes = BodyEditor::attributes(body());
+  if (attributes == nullptr) return {};
+  return attributes->values;
+}
+
 }  // namespace tenon

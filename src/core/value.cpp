@@ -42,6 +42,7 @@ struct DictNode final : Recycled<DictNode> {
   std::vector<Value::Entry> entries;
   Value attributes;
   HashIndex places;  // of entries, where they are many
+  bool ordered = false;
 };
 
 // Up to so many entries are compared one by one.
@@ -235,6 +236,7 @@ Value Value::dict(std::vector<Entry> entries) { return dict(std::move(entries), 
 
 Value Value::dict(std::vector<Entry> entries, Value attributes) {
   auto node = make_ref<DictNode>();
+  node->ordered = !attributes.is_none();
   node->attributes = std::move(attributes);
   const bool many = entries.size() > kFew;
   if (many) node->places.reserve(entries.size());
@@ -264,6 +266,33 @@ Value Value::dict(std::vector<Entry> entries, Value attributes) {
   value.content_.node = node.detach();
   value.kind_ = Kind::dict;
   return value;
+}
+
+Value Value::ordered_dict(std::vector<Entry> entries) {
+  return ordered_dict(std::move(entries), Value());
+}
+
+Value Value::ordered_dict(std::vector<Entry> entries, Value attributes) {
+  Value made = dict(std::move(entries), std::move(attributes));
+  static_cast<DictNode*>(made.content_.node)->ordered = true;
+  return made;
+}
+
+bool Value::is_ordered_dict() const noexcept {
+  return kind_ == Kind::dict && static_cast<const DictNode*>(content_.node)->ordered;
+}
+
+const void* Value::identity() const noexcept {
+  switch (kind_) {
+    case Kind::none:
+    case Kind::boolean:
+    case Kind::integer:
+    case Kind::real:
+    case Kind::dtype:
+    case Kind::device: return nullptr;
+    case Kind::tensor: return content_.cell;
+    default: return content_.node;
+  }
 }
 
 void Value::wrong_kind(const char* expected) const {

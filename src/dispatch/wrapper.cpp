@@ -44,15 +44,6 @@ std::string last_name(const std::type_info& type) {
   return colon == std::string::npos ? name : name.substr(colon + 2);
 }
 
-struct Registry {
-  std::shared_mutex mutex;
-  std::map<std::string, Unflatten, std::less<>> functions;
-};
-
-Registry& registry() {
-  static Registry the_registry;
-  return the_registry;
-}
 
 }  // namespace
 
@@ -148,36 +139,6 @@ void detail::nobody_handles(const OpCall& call) {
   throw NotImplementedError(concat("no implementation found for '", call.name(),
                                    "' on types that define their own: [",
                                    joined_type_names(call.tensors()), "]"));
-}
-
-void register_unflatten(const std::string& type_name, Unflatten unflatten) {
-  Registry& known = registry();
-  const std::unique_lock lock(known.mutex);
-  if (!known.functions.emplace(type_name, std::move(unflatten)).second) {
-    throw ValueError(
-        concat("there is a user-defined tensor registered as '", type_name, "' already"));
-  }
-}
-
-Tensor unflatten(const std::string& type_name, const Flattened& parts, const Layout& like) {
-  Unflatten function;
-  {
-    Registry& known = registry();
-    const std::shared_lock lock(known.mutex);
-    const auto found = known.functions.find(type_name);
-    if (found == known.functions.end()) {
-      throw ValueError(concat("no user-defined tensor is registered as '", type_name,
-                              "': call register_unflatten first"));
-    }
-    function = found->second;
-  }
-  return function(parts, like);
-}
-
-bool has_unflatten(const std::string& type_name) {
-  Registry& known = registry();
-  const std::shared_lock lock(known.mutex);
-  return known.functions.contains(type_name);
 }
 
 DisableOverridesScope::DisableOverridesScope() noexcept : saved_(thread_state().overrides_enabled) {

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "io/rebuild.h"
 #include "io/survey.h"
+#include "io/tree_map.h"
 #include "io/walk.h"
 #include "tenon/error.h"
 #include "tenon/state_dict.h"
@@ -82,7 +83,7 @@ class Pruner {
     for (const auto& [key, item] : value.entries()) {
       if (auto left = kept(item)) out.emplace_back(key, std::move(*left));
     }
-    return Value::dict(std::move(out), value.attributes());
+    return dict_like(value, std::move(out), value.attributes());
   }
   std::optional<Value> object(const Value& value) const {
     const Value& state = value.object_state();
@@ -131,11 +132,11 @@ Value renamed(const Value& tree, const KeyMap& names) {
       std::vector<Value::Entry> modules;
       for (const auto& [module, facts] : item.entries())
         modules.emplace_back(Value(names.module(module.as_string())), facts);
-      item = Value::dict(std::move(modules));
+      item = dict_like(item, std::move(modules), item.attributes());
     }
     attributes = Value::dict(std::move(all));
   }
-  return Value::dict(std::move(out), attributes);
+  return dict_like(tree, std::move(out), attributes);
 }
 
 }  // namespace tenon

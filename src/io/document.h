@@ -48,6 +48,8 @@ class Document {
   virtual std::vector<StorageRecord> stretches() const;
   // How many different objects it describes: what its tree has when nothing is written out twice.
   virtual std::size_t objects() const noexcept = 0;
+  // Whether a tensor of it is only another name for bytes of one that is there.
+  virtual bool is_alias(std::string_view /*name*/) const noexcept { return false; }
 
  protected:
   explicit Document(std::shared_ptr<const Source> source) : source_(std::move(source)) {}

@@ -1,5 +1,7 @@
 #include "io/global_names.h"
 
+#include "io/storage_classes.h"
+
 namespace tenon {
 
 namespace {
@@ -68,11 +70,7 @@ std::optional<DType> storage_called(std::string_view module, std::string_view na
   name.remove_suffix(7);
   for (std::size_t i = 0; i < kDTypeCount; ++i) {
     const auto dtype = static_cast<DType>(i);
-    // Newer dtypes have no class of their own.
-    const bool classic = !(is_floating_point(dtype) && itemsize(dtype) == 1) && dtype != uint16 &&
-                         dtype != uint32 && dtype != uint64 && dtype != complex32 &&
-                         info(dtype).kind != DTypeKind::bits;
-    if (classic && kDTypeTable[i].scalar_name == name) return dtype;
+    if (has_storage_class(dtype) && kDTypeTable[i].scalar_name == name) return dtype;
   }
   return std::nullopt;
 }

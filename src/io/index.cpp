@@ -115,19 +115,28 @@ class IndexDocument final : public Document {
   }
   Value build(Builder& builder) const override {
     std::map<std::string, Value> found;
+    std::vector<Value::Entry> aliases;
+    Value attributes;  // of the first that has some
+    bool ordered = false;
     std::uint32_t first = 0;
     for (const auto& [name, shard] : shards_) {
       Shifted shifted(builder, first);
       const Value state = shard->build(shifted);
       first = shifted.next();
       for (const auto& [key, value] : state.entries()) {
-        if (key.kind() == Value::Kind::string) found.emplace(key.as_string(), value);
+        if (key.kind() != Value::Kind::string) continue;
+        found.emplace(key.as_string(), value);
+        if (shard->is_alias(key.as_string())) aliases.emplace_back(key, value);
       }
+      ordered = ordered || state.is_ordered_dict();
+      if (attributes.is_none()) attributes = state.attributes();
     }
     std::vector<Value::Entry> all;
     all.reserve(weights_.size());
     for (const auto& [tensor, file] : weights_) all.emplace_back(Value(tensor), found.at(tensor));
-    return Value::dict(std::move(all));
+    all.insert(all.end(), aliases.begin(), aliases.end());
+    return ordered ? Value::ordered_dict(std::move(all), attributes)
+                   : Value::dict(std::move(all), attributes);
   }
 
  private:
@@ -240,6 +249,7 @@ class IndexDocument final : public Document {
       for (const auto& [key, value] : state.entries()) {
         if (key.kind() != Value::Kind::string) continue;
         const auto place = wanted.find(key.as_string());
+        if (place == wanted.end() && shard->is_alias(key.as_string())) continue;
         if (place == wanted.end())
           problems_.push_back(concat("tensor ", shown(key.as_string()), " of ", shown(file),
                                      " is not in the index"));

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "core/mapped_storage.h"
 #include "io/choice.h"
+#include "io/flattened.h"
 #include "io/sparse.h"
 #include "io/storage_reader.h"
 #include "io/survey.h"
@@ -21,8 +22,9 @@ namespace {
 class Loader final : public Builder {
  public:
   // `kept`, if there is one, says of every tensor whether it is wanted.
-  Loader(const LoadOptions& options, const std::vector<bool>* kept)
-      : options_(options), kept_(kept) {}
+  // With `left`, storages stay in their files, and are noted there.
+  Loader(const LoadOptions& options, const std::vector<bool>* kept, LeftInFile* left)
+      : options_(options), kept_(kept), left_(left) {}
 
   void expect(std::size_t storages) override { reserve_in_huge_pages(places_, storages); }
   void storage(std::uint32_t number, const StorageRecord& record) override {
@@ -32,6 +34,10 @@ class Loader final : public Builder {
   void element_type(std::uint32_t number, DType dtype) override {
     Place& place = places_[number];
     place.record.dtype = dtype;
+    if (left_ != nullptr && place.storage.defined()) {
+      const auto found = left_->find(place.storage.identity());
+      if (found != left_->end()) found->second.record.dtype = dtype;
+    }
     if (place.read >= 0) reads_[static_cast<std::size_t>(place.read)].record.dtype = dtype;
   }
   Tensor tensor(const TensorRecord& record) override {
@@ -97,6 +103,12 @@ class Loader final : public Builder {
   void find_memory(Place& place) {
     const StorageRecord& record = place.record;
     const auto bytes = static_cast<std::size_t>(record.nbytes);
+    if (left_ != nullptr) {
+      place.storage = Storage::without_data(bytes, Device::meta());
+      if (!record.without_data)
+        left_->emplace(place.storage.identity(), StorageInFile{place.storage, record});
+      return;
+    }
     if (target(record).is_meta()) {
       place.storage = Storage::without_data(bytes, Device::meta());
       return;
@@ -153,6 +165,7 @@ class Loader final : public Builder {
 
   const LoadOptions& options_;
   const std::vector<bool>* kept_;
+  LeftInFile* left_;
   std::uint32_t made_ = 0;
   std::map<const Source*, Ref<Mapping>> mappings_;
   const Source* last_source_ = nullptr;
@@ -165,7 +178,8 @@ class Loader final : public Builder {
 
 }  // namespace
 
-Value load_document(const Document& document, const Survey* survey, const LoadOptions& options) {
+Value load_document(const Document& document, const Survey* survey, const LoadOptions& options,
+                    LeftInFile* left) {
   if (options.shared && !options.mmap)
     throw ValueError("load: .shared is about mapped files: ask for .mmap too");
   const bool chooses = options.filter || !options.path.empty();
@@ -174,10 +188,11 @@ Value load_document(const Document& document, const Survey* survey, const LoadOp
   std::vector<bool> kept;
   if (chooses) kept = chosen_tensors(document, *survey, options);
 
-  Loader loader(options, chooses ? &kept : nullptr);
+  Loader loader(options, chooses ? &kept : nullptr, left);
   Value value = document.build(loader);
   loader.fill();
   if (chooses) value = without(at_path(value, options.path, document), loader.dropped());
+  if (left == nullptr) value = with_user_defined(value);
   return options.rename.empty() ? value : renamed(value, options.rename);
 }
 

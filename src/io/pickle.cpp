@@ -50,6 +50,7 @@ class PickleMachine {
       if (step(reader_.u8())) break;
     }
     out_.size_ = reader_.position();
+    std::sort(out_.shared_texts_.begin(), out_.shared_texts_.end());
   }
 
  private:
@@ -70,8 +71,8 @@ class PickleMachine {
       case kStop: return stop();
       case kPop: return pop_one();
       case kPopMark: return pop_to_mark();
-      case kDup: return again(top());
-      case kNone: return push({Kind::none, 0, {}});
+      case kDup: need(1); return again(stack_.back());
+      case kNone: return push({Kind::none, false, 0, {}});
       case kNewTrue: return push_integer(Kind::boolean, 1);
       case kNewFalse: return push_integer(Kind::boolean, 0);
       case kBinInt: return push_integer(Kind::integer, std::bit_cast<std::int32_t>(reader_.u32()));
@@ -171,12 +172,12 @@ class PickleMachine {
     return false;
   }
   bool push_integer(Kind kind, std::int64_t value) {
-    PickleItem item{kind, 0, {}};
+    PickleItem item{kind, false, 0, {}};
     item.integer = value;
     return push(item);
   }
   bool push_real() {
-    PickleItem item{Kind::real, 0, {}};
+    PickleItem item{Kind::real, false, 0, {}};
     const std::uint64_t big_endian = reader_.u64();
     item.real = std::bit_cast<double>(__builtin_bswap64(big_endian));
     return push(item);
@@ -186,7 +187,7 @@ class PickleMachine {
     const std::string_view text = reader_.text(length);
     if (length > kLongestText) fail("text of more than 256 MiB");
     if (kind == Kind::text && !is_utf8(text)) fail("text that is not UTF-8");
-    PickleItem item{kind, static_cast<std::uint32_t>(length), {}};
+    PickleItem item{kind, false, static_cast<std::uint32_t>(length), {}};
     item.place = at;
     return item;
   }
@@ -202,7 +203,7 @@ class PickleMachine {
     const std::size_t at = reader_.position();
     const auto bytes = reader_.bytes(length);
     if (length > 8) {
-      PickleItem item{Kind::big_integer, static_cast<std::uint32_t>(length), {}};
+      PickleItem item{Kind::big_integer, false, static_cast<std::uint32_t>(length), {}};
       item.place = at;
       return push(item);
     }
@@ -221,7 +222,7 @@ class PickleMachine {
   // A new node, whose item is on the stack.
   PickleNode& add_node(NodeKind kind) {
     if (out_.nodes_.size() == kMostNodes) fail("more than 8 million objects");
-    PickleItem item{Kind::node, 0, {}};
+    PickleItem item{Kind::node, false, 0, {}};
     item.place = out_.nodes_.size();
     PickleNode& node = out_.nodes_.emplace_back(kind);
     node.offset = op_at_;
@@ -376,7 +377,11 @@ class PickleMachine {
     return again(found->second);
   }
   // A value that is in more than one place from now on.
-  bool again(const PickleItem& item) {
+  bool again(PickleItem& item) {
+    if (!item.taken && item.kind >= Kind::text && item.kind != Kind::node) {
+      item.taken = true;
+      out_.shared_texts_.push_back(item.place);
+    }
     if (item.kind == Kind::node) {
       PickleNode& node = out_.nodes_[static_cast<std::size_t>(item.place)];
       if (node.shared == PickleNode::kNone) node.shared = out_.shared_++;
@@ -389,8 +394,8 @@ class PickleMachine {
     const std::string_view module = reader_.line();
     const std::size_t name_at = reader_.position();
     const std::string_view name = reader_.line();
-    PickleItem first{Kind::text, static_cast<std::uint32_t>(module.size()), {}};
-    PickleItem second{Kind::text, static_cast<std::uint32_t>(name.size()), {}};
+    PickleItem first{Kind::text, false, static_cast<std::uint32_t>(module.size()), {}};
+    PickleItem second{Kind::text, false, static_cast<std::uint32_t>(name.size()), {}};
     first.place = at;
     second.place = name_at;
     return push_global(first, second);

@@ -8,6 +8,7 @@
 // even if nothing is done with them, unless the caller wants to look at such a file (inert).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -34,6 +35,7 @@ struct PickleItem {
     node,
   };
   Kind kind = Kind::nothing;
+  bool taken = false;        // from the memo, where it says that it has been
   std::uint32_t length = 0;  // of text, bytes and big integers
   union {
     std::int64_t integer = 0;  // also booleans
@@ -92,6 +94,10 @@ class TENON_API Pickle {
   // What BUILD gave it; of several, the last. Kind nothing if there was none.
   PickleItem state(const PickleNode& node) const;
   std::string_view text(const PickleItem& item) const;  // text, bytes and big integers
+  // Whether the same text is in several places.
+  bool is_shared_text(const PickleItem& item) const noexcept {
+    return std::binary_search(shared_texts_.begin(), shared_texts_.end(), item.place);
+  }
   // "module.name" of a global.
   std::string name_of(const PickleNode& global) const;
 
@@ -112,6 +118,7 @@ class TENON_API Pickle {
   PickleItem root_;
   std::size_t size_ = 0;
   std::uint32_t shared_ = 0;
+  std::vector<std::uint64_t> shared_texts_;  // their places, sorted
   std::vector<PickleNode> nodes_;
   std::vector<PickleItem> pool_;  // items of tuples and of most containers
   std::vector<Extra> extras_;

@@ -34,10 +34,10 @@ class Rebuilder : private TensorCalls {
       case ItemKind::none: return {};
       case ItemKind::boolean: return item.integer != 0;
       case ItemKind::integer: return item.integer;
-      case ItemKind::big_integer: return long_text(item);
+      case ItemKind::big_integer: return text(item);
       case ItemKind::real: return item.real;
       case ItemKind::text:
-      case ItemKind::bytes: return item.length < kShared ? fresh_text(item) : long_text(item);
+      case ItemKind::bytes: return text(item);
       case ItemKind::node: break;
     }
     const PickleNode& node = pickle_.node(item);
@@ -64,18 +64,18 @@ class Rebuilder : private TensorCalls {
   }
 
  private:
-  // Long text that is used in many places is one text here too.
-  static constexpr std::uint32_t kShared = 64;
-  Value long_text(const PickleItem& item) {
-    Value& known = long_texts_[item.place];
+  // A text that is one object in many places is one here too.
+  Value text(const PickleItem& item) {
+    if (!pickle_.is_shared_text(item)) return fresh_text(item);
+    Value& known = shared_texts_[item.place];
     if (known.is_none()) known = fresh_text(item);
     return known;
   }
   Value fresh_text(const PickleItem& item) {
     charge(item.length + kTextCost);
-    const std::string_view text = pickle_.text(item);
-    if (item.kind == ItemKind::big_integer) return Value::big_integer(text);
-    return item.kind == ItemKind::text ? Value(text) : Value::bytes(std::string(text));
+    const std::string_view bytes = pickle_.text(item);
+    if (item.kind == ItemKind::big_integer) return Value::big_integer(bytes);
+    return item.kind == ItemKind::text ? Value(bytes) : Value::bytes(std::string(bytes));
   }
 
   // What is written out again for each of its uses has to be paid for by the size of the pickle.
@@ -329,7 +329,7 @@ class Rebuilder : private TensorCalls {
       wrong(args, "items or a state for something that has none");
     switch (kind) {
       case Role::ordered_dict:
-      case Role::counter: return of_dict(args, call, depth);
+      case Role::counter: return of_dict(args, call, kind, depth);
       case Role::set:
       case Role::frozen_set: return Value::set(listed(args, depth));
       case Role::complex:
@@ -391,7 +391,7 @@ class Rebuilder : private TensorCalls {
     return values(items, depth);
   }
 
-  Value of_dict(const Arguments& args, const PickleNode& call, int depth) {
+  Value of_dict(const Arguments& args, const PickleNode& call, Role kind, int depth) {
     need(args, 0, 1);
     std::vector<Value::Entry> all;
     if (!args.items.empty()) {
@@ -417,7 +417,8 @@ class Rebuilder : private TensorCalls {
     const Value attributes = value(pickle_.state(call), depth + 1);
     if (!attributes.is_none() && attributes.kind() != Value::Kind::dict)
       wrong(args, "its state is no dict");
-    return Value::dict(std::move(all), attributes);
+    return kind == Role::ordered_dict ? Value::ordered_dict(std::move(all), attributes)
+                                      : Value::dict(std::move(all), attributes);
   }
 
   // The keys of pairs that a dict is made of are looked at as other keys are.
@@ -481,7 +482,7 @@ class Rebuilder : private TensorCalls {
   std::vector<Shared> shared_;
   std::size_t budget_, spent_ = 0;
   std::uint16_t deepest_ = 0;  // of the children of the node that is being made
-  std::map<std::uint64_t, Value> long_texts_;
+  std::map<std::uint64_t, Value> shared_texts_;
 };
 
 }  // namespace

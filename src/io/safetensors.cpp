@@ -8,6 +8,8 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "io/document.h"
+#include "io/safetensors_notes.h"
+#include "io/safetensors_plan.h"
 #include "io/shown.h"
 #include "tenon/error.h"
 
@@ -182,15 +184,15 @@ class SafetensorsDocument final : public Document {
     notes_ = std::move(header.notes());
     const std::uint64_t start = 8 + length, room = size - start;
     check_places(header, start, room);
+    objects_ += entries_.size();
+    read_ours();
   }
 
   std::string_view format() const noexcept override { return "safetensors"; }
   bool has_checksums() const noexcept override { return false; }
-  std::size_t objects() const noexcept override { return entries_.size() + 1; }
+  std::size_t objects() const noexcept override { return objects_; }
 
   Value build(Builder& builder) const override {
-    std::vector<Value::Entry> all;
-    all.reserve(entries_.size());
     for (std::uint32_t i = 0; i < entries_.size(); ++i) {
       const Entry& entry = entries_[i];
       StorageRecord storage;
@@ -201,13 +203,22 @@ class SafetensorsDocument final : public Document {
       storage.offset = entry.begin;
       storage.nbytes = storage.stored = entry.end - entry.begin;
       builder.storage(i, storage);
-      TensorRecord tensor = entry.tensor;
-      tensor.storage = i;
-      all.emplace_back(Value(entry.name), Value(builder.tensor(tensor)));
     }
-    Value notes;
-    if (!notes_.empty()) notes = Value::dict({{Value(kMetadata), Value::dict(notes_)}});
-    return Value::dict(std::move(all), std::move(notes));
+    Value own;
+    if (!notes_.empty()) own = Value::dict({{Value(kMetadata), Value::dict(notes_)}});
+    if (ours_) return build_ours(builder, own);
+    std::vector<Value::Entry> all;
+    all.reserve(entries_.size());
+    for (std::uint32_t i = 0; i < entries_.size(); ++i) {
+      TensorRecord tensor = entries_[i].tensor;
+      tensor.storage = i;
+      all.emplace_back(Value(entries_[i].name), Value(builder.tensor(tensor)));
+    }
+    return Value::dict(std::move(all), std::move(own));
+  }
+  bool is_alias(std::string_view name) const noexcept override {
+    return ours_ && std::none_of(entries_.begin(), entries_.end(),
+                                 [&](const Entry& entry) { return entry.name == name; });
   }
 
  private:
@@ -265,8 +276,53 @@ class SafetensorsDocument final : public Document {
     return {};
   }
 
+  Value build_ours(Builder& builder, const Value& own) const {
+    const auto& known = ours_->tensors();
+    std::vector<Value> made(known.size());
+    const auto make = [&](std::size_t i) {
+      TensorRecord record = known[i].record;
+      record.storage = known[i].stored;
+      const bool parameter = record.parameter, requires_grad = record.requires_grad;
+      record.parameter = false;
+      if (parameter) record.requires_grad = false;
+      const Tensor tensor = builder.tensor(record);
+      made[i] = parameter ? builder.parameter(tensor, requires_grad) : tensor;
+    };
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      if (known[i].same < 0) make(i);
+    }
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      if (known[i].same >= 0) made[i] = made[static_cast<std::size_t>(known[i].same)];
+    }
+    return ours_->tree(made, own);
+  }
+
+  // What we wrote beside the tensors, if it fits them.
+  void read_ours() {
+    std::string tensors, values;
+    std::vector<Value::Entry> others;
+    for (const auto& [key, text] : notes_) {
+      if (key.as_string() == kTensorNotes)
+        tensors = text.as_string();
+      else if (key.as_string() == kValueNotes)
+        values = text.as_string();
+      else
+        others.emplace_back(key, text);
+    }
+    if (tensors.empty() && values.empty()) return;
+    std::vector<StoredTensor> stored;
+    for (const Entry& entry : entries_)
+      stored.push_back({entry.name, &entry.tensor, entry.end - entry.begin});
+    ours_ = SafetensorsNotes::read(stored, tensors, values);
+    if (!ours_) return;
+    notes_ = std::move(others);
+    objects_ += ours_->tensors().size() + values.size();
+  }
+
   std::vector<Entry> entries_;
   std::vector<Value::Entry> notes_;
+  std::optional<SafetensorsNotes> ours_;
+  std::size_t objects_ = 1;
 };
 
 }  // namespace

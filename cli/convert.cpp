@@ -1,0 +1,255 @@
+// tenon convert: a checkpoint in another format, dtype, or under other names.
+#include <sys/stat.h>
+#include <tenon/tenon.h>
+
+#include <cctype>
+#include <charconv>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "options.h"
+#include "progress.h"
+#include "signals.h"
+#include "text.h"
+
+namespace tenon::cli {
+
+namespace {
+
+constexpr char kHelp[] =
+    R"(usage: tenon convert [OPTIONS] [--] IN OUT
+
+Writes a checkpoint in another format, dtype, or under other names, in little memory. Nothing in IN
+is executed, and its bytes are compared with their checksums. OUT appears whole or not at all.
+
+  --to FORMAT           pth or safetensors. Unless said, OUT's name decides: .safetensors, or .pth,
+                        .pt and .bin
+  --shard-size SIZE     OUT is a folder of files of about that size, and an index (safetensors
+                        unless --to says pth)
+  --dtype DTYPE         floating tensors become float32, bfloat16, ...
+  --dtype-for RE=DTYPE  those whose name in IN matches; may be given again, the first one counts
+  --filter RE           only tensors whose name matches
+  --path PATH           only what is there: model, state.0
+  --strip-prefix TEXT   names without it
+  --add-prefix TEXT     names with it
+  --rename A=B          one name, or with --rename-re every match of A, \1 being a group in B
+  --rename-re RE=TEXT
+  --compact             of storages only what tensors use
+  --strict              refuse what OUT's format cannot hold as it is
+  --force               replace OUT if there is one
+  --memory SIZE         about what may be used (1GiB)
+  --dry-run             print what would be done, and write nothing
+  --no-sync             do not wait for the disk
+  --follow-links        the files an index names may be links out of its folder
+
+Sizes are bytes, or as 500MB, 5GB, 1GiB. What is no tensor goes into safetensors as JSON in its
+metadata, where tenon finds it again.
+Exit: 0 written, 2 wrong usage, 3 refused, 4 the system failed.
+
+  tenon convert pytorch_model.bin model.safetensors
+  tenon convert --dtype bfloat16 --dtype-for 'norm=float32' model.pth small.safetensors
+  tenon convert --shard-size 5GB model.pth folder
+)";
+
+int usage(const std::string& what) {
+  std::fprintf(stderr, "tenon: convert %s; tenon convert --help says more\n",
+               escaped(what).c_str());
+  return kUsage;
+}
+
+std::optional<std::uint64_t> size_in(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || !(number > 0)) return std::nullopt;
+  std::string unit;
+  for (const char* at = end; at != text.data() + text.size(); ++at)
+    unit.push_back(static_cast<char>(std::toupper(static_cast<unsigned char>(*at))));
+  if (unit.ends_with('B')) unit.pop_back();
+  constexpr std::string_view letters = "KMGT";
+  double factor = 1;
+  if (!unit.empty()) {
+    const std::size_t power = letters.find(unit[0]);
+    if (power == letters.npos || unit.size() > 2 || (unit.size() == 2 && unit[1] != 'I'))
+      return std::nullopt;
+    for (std::size_t i = 0; i <= power; ++i) factor *= unit.size() == 2 ? 1024 : 1000;
+  }
+  const double bytes = number * factor;
+  if (bytes < 1 || bytes > 9e18) return std::nullopt;
+  return static_cast<std::uint64_t>(bytes);
+}
+
+std::optional<DType> dtype_in(std::string_view text) {
+  if (text.starts_with("torch.")) text.remove_prefix(6);
+  const auto dtype = dtype_from_name(text);
+  if (!dtype || !is_floating_point(*dtype) || is_opaque(*dtype)) return std::nullopt;
+  return dtype;
+}
+
+struct Options {
+  std::string in, out, to, shard_size, dtype, filter, path, strip, add, memory;
+  bool has_to = false, has_shard_size = false, has_dtype = false, has_filter = false,
+       has_path = false, has_strip = false, has_add = false, has_memory = false;
+  std::vector<std::string> dtype_for, rename, rename_re;
+  bool compact = false, strict = false, force = false, dry_run = false, no_sync = false,
+       follow_links = false;
+};
+
+bool ends_in(const std::string& name, std::initializer_list<std::string_view> endings) {
+  for (const std::string_view one : endings) {
+    if (name.ends_with(one)) return true;
+  }
+  return false;
+}
+
+// Empty, or what is wrong.
+std::string understand(const Options& given, ConvertOptions& options) {
+  SaveOptions& save = options.save;
+  if (given.has_to && given.to != "pth" && given.to != "safetensors")
+    return "--to is pth or safetensors, and not " + given.to;
+  if (given.has_to) save.format = given.to == "pth" ? FileFormat::pth : FileFormat::safetensors;
+  if (given.has_shard_size) {
+    const auto size = size_in(given.shard_size);
+    if (!size) return "--shard-size is no size: " + given.shard_size;
+    save.shard_size = *size;
+    if (!given.has_to) save.format = FileFormat::safetensors;
+  } else if (!given.has_to && !ends_in(given.out, {".safetensors", ".pth", ".pt", ".bin"})) {
+    return "cannot tell the format from the name of " + given.out + ": say --to";
+  }
+  if (given.has_memory) {
+    const auto size = size_in(given.memory);
+    if (!size) return "--memory is no size: " + given.memory;
+    options.memory = *size;
+  }
+  if (given.has_dtype) {
+    options.dtype = dtype_in(given.dtype);
+    if (!options.dtype) return "--dtype is no floating dtype: " + given.dtype;
+  }
+  const auto split = [](const std::string& text, std::size_t at) {
+    return std::pair(text.substr(0, at), text.substr(at + 1));
+  };
+  for (const std::string& one : given.dtype_for) {
+    const std::size_t equals = one.rfind('=');
+    if (equals == one.npos) return "--dtype-for is RE=DTYPE, and not " + one;
+    const auto [pattern, name] = split(one, equals);
+    const auto dtype = dtype_in(name);
+    if (!dtype) return "--dtype-for names no floating dtype: " + name;
+    options.dtype_for.emplace_back(pattern, *dtype);
+  }
+  if (given.has_filter) options.filter = matching(given.filter);
+  options.path = given.path;
+  for (const std::string& one : given.rename_re) {
+    const std::size_t equals = one.find('=');
+    if (equals == one.npos) return "--rename-re is RE=TEXT, and not " + one;
+    const auto [pattern, text] = split(one, equals);
+    options.rename.replace(pattern, text);
+  }
+  if (given.has_strip) options.rename.strip_prefix(given.strip);
+  std::map<std::string, std::string, std::less<>> names;
+  for (const std::string& one : given.rename) {
+    const std::size_t equals = one.find('=');
+    if (equals == one.npos) return "--rename is A=B, and not " + one;
+    names.insert(split(one, equals));
+  }
+  if (!names.empty()) options.rename.rename(names);
+  if (given.has_add) options.rename.add_prefix(given.add);
+  save.compact = given.compact;
+  save.strict = given.strict;
+  save.durable = !given.no_sync;
+  save.dry_run = given.dry_run;
+  options.follow_links = given.follow_links;
+  return {};
+}
+
+// What would be replaced, if anything.
+std::string in_the_way(const Options& given, const ConvertOptions& options) {
+  struct stat facts{};
+  std::string name = given.out;
+  if (options.save.shard_size != 0) {
+    if (::stat(name.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode)) return {};
+    name += options.save.format == FileFormat::pth ? "/pytorch_model.bin.index.json"
+                                                   : "/model.safetensors.index.json";
+  }
+  return ::lstat(name.c_str(), &facts) == 0 ? name : std::string();
+}
+
+void print_plan(const ConvertReport& report) {
+  for (const ConvertedTensor& one : report.tensors) {
+    std::string line = escaped(one.name);
+    if (one.new_name != one.name) line += " -> " + escaped(one.new_name);
+    line += "  " + std::string(info(one.dtype).name);
+    if (one.new_dtype != one.dtype) line += " -> " + std::string(info(one.new_dtype).name);
+    std::printf("%s  %s\n", line.c_str(), human_bytes(one.bytes).c_str());
+  }
+  for (const std::string& file : report.files)
+    std::printf("would write %s\n", escaped(file).c_str());
+}
+
+int run(const Options& given, ConvertOptions& options) {
+  StopOnSignal signals;
+  Progress progress("converting");
+  options.save.watch = progress.watch();
+  options.save.watch.stop = signals.token();
+  try {
+    const ConvertReport report = convert(given.in, given.out, options);
+    for (const std::string& note : report.notes)
+      std::fprintf(stderr, "tenon: note: %s\n", escaped(note).c_str());
+    if (given.dry_run) print_plan(report);
+    std::printf(
+        "%s: %zu tensors, %s%s%s\n", escaped(given.out).c_str(), report.tensors.size(),
+        human_bytes(report.bytes).c_str(), report.files.size() > 1 ? ", " : "",
+        report.files.size() > 1 ? (std::to_string(report.files.size()) + " files").c_str() : "");
+    return written();
+  } catch (const CancelledError&) {
+    std::fputs("tenon: interrupted, and nothing was written\n", stderr);
+    return 128 + signals.received();
+  }
+}
+
+}  // namespace
+
+int convert(const std::vector<std::string>& arguments) {
+  Options given;
+  std::string unused;
+  switch (parse("convert", kHelp, arguments,
+                {{"--to", nullptr, &given.to, &given.has_to},
+                 {"--shard-size", nullptr, &given.shard_size, &given.has_shard_size},
+                 {"--dtype", nullptr, &given.dtype, &given.has_dtype},
+                 {"--dtype-for", nullptr, nullptr, nullptr, &given.dtype_for},
+                 {"--filter", nullptr, &given.filter, &given.has_filter},
+                 {"--path", nullptr, &given.path, &given.has_path},
+                 {"--strip-prefix", nullptr, &given.strip, &given.has_strip},
+                 {"--add-prefix", nullptr, &given.add, &given.has_add},
+                 {"--rename", nullptr, nullptr, nullptr, &given.rename},
+                 {"--rename-re", nullptr, nullptr, nullptr, &given.rename_re},
+                 {"--memory", nullptr, &given.memory, &given.has_memory},
+                 {"--compact", &given.compact},
+                 {"--strict", &given.strict},
+                 {"--force", &given.force},
+                 {"--dry-run", &given.dry_run},
+                 {"--no-sync", &given.no_sync},
+                 {"--follow-links", &given.follow_links}},
+                {{"file to read", &given.in}, {"file to write", &given.out}})) {
+    case Parsed::wrong: return kUsage;
+    case Parsed::help: return written();
+    case Parsed::yes: break;
+  }
+  return guarded(given.in, [&] {
+    ConvertOptions options;
+    try {
+      if (const std::string wrong = understand(given, options); !wrong.empty()) return usage(wrong);
+    } catch (const ValueError& error) {
+      return usage(error.what());
+    }
+    if (const std::string old = in_the_way(given, options);
+        !old.empty() && !given.force && !given.dry_run) {
+      std::fprintf(stderr, "tenon: %s is there already; --force replaces it\n",
+                   escaped(old).c_str());
+      return kRefused;
+    }
+    return run(given, options);
+  });
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,45 @@
+#include "signals.h"
+
+#include <csignal>
+#include <ctime>
+
+namespace tenon::cli {
+
+namespace {
+
+sigset_t signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int one : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, one);
+  return set;
+}
+
+}  // namespace
+
+// Blocked before there are threads, so that all of them inherit it and only one waits for them.
+StopOnSignal::StopOnSignal() {
+  const sigset_t set = signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  thread_ = std::jthread([this, set](const std::stop_token& end) {
+    const timespec moment{0, 50'000'000};
+    while (!end.stop_requested()) {
+      const int got = sigtimedwait(&set, nullptr, &moment);
+      if (got <= 0) continue;
+      if (received_.exchange(got) != 0) {
+        std::signal(got, SIG_DFL);
+        pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+        std::raise(got);
+      }
+      source_.request_stop();
+    }
+  });
+}
+
+StopOnSignal::~StopOnSignal() {
+  thread_.request_stop();
+  thread_.join();
+  const sigset_t set = signals();
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,19 @@
+// The zip archive of a checkpoint, laid out as PyTorch 2.14 lays it out.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/file_writer.h"
+#include "io/pickler.h"
+
+namespace tenon {
+
+// The folder in the archive of a file with that path, as torch.save names it: the last part up to
+// its last dot, or "archive" if it is not ASCII. ValueError if that is nothing.
+std::string archive_name(const std::string& path);
+
+FilePlan plan_archive(const std::string& archive, Pickled pickled);
+
+}  // namespace tenon

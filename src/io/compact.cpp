@@ -1,0 +1,72 @@
+#include "io/compact.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <unordered_map>
+
+#include "io/tree_map.h"
+#include "tenon/body.h"
+
+namespace tenon {
+
+namespace {
+
+struct Use {
+  std::uint64_t first = std::numeric_limits<std::uint64_t>::max(), last = 0;  // bytes
+  std::size_t tensors = 0;
+  bool gaps = false;
+  std::uint64_t unit = 1;  // the largest element
+  std::optional<Storage> part;
+};
+
+// The last byte of a tensor that has elements, and one more.
+std::uint64_t end_of(const Layout& layout) {
+  std::int64_t last = layout.offset;
+  for (std::size_t d = 0; d < layout.shape.size(); ++d)
+    last += (layout.shape[d] - 1) * layout.strides[d];
+  return static_cast<std::uint64_t>((last + 1) * layout.itemsize());
+}
+
+}  // namespace
+
+Value compacted(const Value& tree, Overlay& overlay) {
+  std::unordered_map<const void*, Use> uses;
+  const auto counts = [&](const Tensor& tensor) {
+    return !tensor.body().is_wrapper() && overlay.has_bytes(tensor);
+  };
+  for_each_tensor(tree, [&](const Tensor& tensor) {
+    if (!counts(tensor)) return;
+    Use& use = uses[tensor.storage().identity()];
+    const Layout& layout = tensor.layout();
+    ++use.tensors;
+    use.unit = std::max(use.unit, static_cast<std::uint64_t>(layout.itemsize()));
+    if (layout.numel() == 0) return;
+    use.first = std::min(use.first, static_cast<std::uint64_t>(layout.offset * layout.itemsize()));
+    use.last = std::max(use.last, end_of(layout));
+    use.gaps = !layout.is_non_overlapping_and_dense();
+  });
+  return mapped_tensors(tree, [&](const Tensor& tensor) -> Value {
+    if (!counts(tensor)) return tensor;
+    Use& use = uses.at(tensor.storage().identity());
+    Layout layout = tensor.layout();
+    if (use.tensors == 1 && use.gaps) {
+      const auto packed = packed_payload(overlay.storage(tensor), layout);
+      const Layout dense = Layout::packed(layout.shape, layout.dtype, Device::meta());
+      return overlay.tensor(tensor, dense, overlay.add(packed, overlay.location(tensor)));
+    }
+    const std::uint64_t first = use.last == 0 ? 0 : use.first / use.unit * use.unit;
+    if (!use.part) {
+      const auto whole = overlay.storage(tensor);
+      if (first == 0 && use.last == whole->size()) return tensor;
+      use.part = overlay.add(whole->slice(first, use.last - first), overlay.location(tensor));
+    }
+    if (layout.numel() == 0)
+      layout.offset = 0;
+    else
+      layout.offset -= static_cast<std::int64_t>(first) / layout.itemsize();
+    return overlay.tensor(tensor, layout, *use.part);
+  });
+}
+
+}  // namespace tenon

@@ -1,0 +1,115 @@
+#include "tenon/convert.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "base/thread_pool.h"
+#include "io/choice.h"
+#include "io/document.h"
+#include "io/file_payload.h"
+#include "io/loader.h"
+#include "io/overlay.h"
+#include "io/rebuild.h"
+#include "io/saver.h"
+#include "io/source.h"
+#include "io/tree_map.h"
+#include "io/walk.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+namespace {
+
+class Conversion {
+ public:
+  Conversion(const Document& document, Overlay& overlay, const ConvertOptions& options)
+      : document_(document), overlay_(overlay), options_(options) {
+    for (const auto& [pattern, dtype] : options.dtype_for)
+      rules_.emplace_back(matching(pattern), dtype);
+  }
+
+  // The tree with tensors of their new dtypes, and what is said of each.
+  Value run(const Value& tree, std::vector<ConvertedTensor>& said) {
+    Walk walk(document_.source().name(), document_.objects(),
+              [&](const std::string& name, const Tensor& tensor) { choose(name, tensor, said); });
+    walk.run(tree);
+    if (storages_.empty()) return tree;
+    return mapped_tensors(tree, [&](const Tensor& tensor) -> Value {
+      const auto found = storages_.find(tensor.storage().identity());
+      if (found == storages_.end()) return tensor;
+      Layout layout = tensor.layout();
+      layout.dtype = found->second.dtype;
+      return overlay_.tensor(tensor, layout, found->second.made);
+    });
+  }
+
+ private:
+  struct New {
+    DType dtype;
+    Storage made;
+    std::string first;  // the tensor that asked for it
+  };
+
+  std::optional<DType> wanted(const std::string& name, DType dtype) const {
+    if (!is_floating_point(dtype) || is_opaque(dtype)) return std::nullopt;
+    for (const auto& [matches, chosen] : rules_) {
+      if (matches(name)) return chosen;
+    }
+    return options_.dtype;
+  }
+
+  void choose(const std::string& name, const Tensor& tensor, std::vector<ConvertedTensor>& said) {
+    const DType old = tensor.dtype();
+    const DType chosen = wanted(name, old).value_or(old);
+    said.push_back(
+        {name, name, old, chosen, static_cast<std::uint64_t>(tensor.numel() * itemsize(chosen))});
+    if (!overlay_.has_bytes(tensor)) return;
+    const void* identity = tensor.storage().identity();
+    const auto [seen, first_time] = seen_.try_emplace(identity, old, chosen, name);
+    if (!first_time) {
+      const auto& [other_old, other_chosen, other] = seen->second;
+      if (other_old == old && other_chosen == chosen) return;
+      throw ValueError(concat("convert: ", name, " would be ", info(chosen).name, " and ", other,
+                              ", which shares its memory, ", info(other_chosen).name));
+    }
+    if (chosen == old) return;
+    const Storage made = overlay_.add(cast_payload(overlay_.storage(tensor), old, chosen),
+                                      overlay_.location(tensor));
+    storages_.emplace(identity, New{chosen, made, name});
+  }
+
+  const Document& document_;
+  Overlay& overlay_;
+  const ConvertOptions& options_;
+  std::vector<std::pair<std::function<bool(std::string_view)>, DType>> rules_;
+  std::unordered_map<const void*, std::tuple<DType, DType, std::string>> seen_;
+  std::unordered_map<const void*, New> storages_;
+};
+
+}  // namespace
+
+ConvertReport convert(const std::string& from, const std::string& to,
+                      const ConvertOptions& options) {
+  const auto document = open_path(from, {false, options.follow_links});
+  LoadOptions reading;
+  reading.path = options.path;
+  reading.filter = options.filter;
+  LeftInFile left;
+  Value tree = load_document(*document, nullptr, reading, &left);
+  FileSupply files(left);
+  Overlay overlay(files);
+  ConvertReport report;
+  tree = Conversion(*document, overlay, options).run(tree, report.tensors);
+  if (!options.rename.empty()) {
+    tree = renamed(tree, options.rename);
+    for (ConvertedTensor& tensor : report.tensors) tensor.new_name = options.rename(tensor.name);
+  }
+  for (const StorageRecord& record : document->stretches()) report.source_bytes += record.stored;
+  static_cast<SaveReport&>(report) =
+      save_with(FileSystem::system(), overlay, tree, to, options.save, options.memory);
+  return report;
+}
+
+}  // namespace tenon

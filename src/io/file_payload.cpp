@@ -1,0 +1,166 @@
+#include "io/file_payload.h"
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "io/compression.h"
+#include "io/source.h"
+#include "io/storage_reader.h"
+#include "kernels/cast.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+namespace {
+
+class FilePayload final : public Payload {
+ public:
+  explicit FilePayload(const StorageRecord& record) : Payload(record.nbytes), record_(record) {}
+
+  bool divisible() const noexcept override { return !record_.deflated; }
+  void read(std::uint64_t offset, std::span<std::byte> into) override {
+    if (record_.deflated) {
+      const StorageRead read{record_, into.data()};
+      return read_storages({&read, 1}, true, {});
+    }
+    record_.source->read_at(record_.offset + offset, into);
+    if (record_.has_crc) {
+      const Piece piece{offset, into.size(), crc32(into)};
+      const std::lock_guard lock(mutex_);
+      pieces_.push_back(piece);
+    }
+    if (record_.big_endian) swap_bytes(into, record_.dtype);
+  }
+  // The pieces came in any order; their checksums together are the storage's.
+  void finish() override {
+    if (!record_.has_crc || record_.deflated) return;
+    std::sort(pieces_.begin(), pieces_.end(),
+              [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
+    std::uint32_t crc = 0;
+    std::uint64_t at = 0;
+    for (const Piece& piece : pieces_) {
+      if (piece.offset != at) throw InternalError("a storage that was not read from end to end");
+      crc = at == 0 ? piece.crc : crc32_joined(crc, piece.crc, piece.size);
+      at += piece.size;
+    }
+    check_crc(record_, crc);
+  }
+  std::shared_ptr<Payload> slice(std::uint64_t offset, std::uint64_t size) const override;
+
+  const StorageRecord& record() const noexcept { return record_; }
+  // All of it, without keeping it.
+  void compare() const {
+    std::call_once(compared_, [&] {
+      const StorageRead read{record_, nullptr};
+      read_storages({&read, 1}, true, {});
+    });
+  }
+
+ private:
+  struct Piece {
+    std::uint64_t offset, size;
+    std::uint32_t crc;
+  };
+  StorageRecord record_;
+  std::mutex mutex_;
+  std::vector<Piece> pieces_;
+  mutable std::once_flag compared_;
+};
+
+// A part of a storage: the whole has to be read for its checksum, once for all parts.
+class FileSlice final : public Payload {
+ public:
+  FileSlice(std::shared_ptr<const FilePayload> whole, std::uint64_t start, std::uint64_t size)
+      : Payload(size), whole_(std::move(whole)), start_(start) {}
+  bool divisible() const noexcept override { return whole_->divisible(); }
+  void read(std::uint64_t offset, std::span<std::byte> into) override {
+    const StorageRecord& record = whole_->record();
+    if (record.deflated) {
+      std::vector<std::byte> all(static_cast<std::size_t>(record.nbytes));
+      const StorageRead read{record, all.data()};
+      read_storages({&read, 1}, true, {});
+      std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(start_ + offset), into.size(),
+                  into.begin());
+      return;
+    }
+    whole_->compare();
+    record.source->read_at(record.offset + start_ + offset, into);
+    if (record.big_endian) swap_bytes(into, record.dtype);
+  }
+  std::shared_ptr<Payload> slice(std::uint64_t offset, std::uint64_t size) const override {
+    return std::make_shared<FileSlice>(whole_, start_ + offset, size);
+  }
+
+ private:
+  std::shared_ptr<const FilePayload> whole_;
+  std::uint64_t start_;
+};
+
+std::shared_ptr<Payload> FilePayload::slice(std::uint64_t offset, std::uint64_t size) const {
+  return std::make_shared<FileSlice>(std::make_shared<FilePayload>(record_), offset, size);
+}
+
+class CastPayload final : public Payload {
+ public:
+  CastPayload(std::shared_ptr<Payload> payload, DType from, DType to)
+      : Payload(payload->size() / static_cast<std::uint64_t>(itemsize(from)) *
+                static_cast<std::uint64_t>(itemsize(to))),
+        payload_(std::move(payload)),
+        from_(from),
+        to_(to),
+        cast_(to, from) {}
+  bool divisible() const noexcept override { return payload_->divisible(); }
+  void finish() override { payload_->finish(); }
+  void read(std::uint64_t offset, std::span<std::byte> into) override {
+    const auto size = static_cast<std::size_t>(itemsize(to_));
+    const std::size_t n = into.size() / size;
+    const std::uint64_t start = offset / size * static_cast<std::uint64_t>(itemsize(from_));
+    const std::size_t bytes = n * static_cast<std::size_t>(itemsize(from_));
+    std::vector<std::byte> own;
+    const std::byte* from = payload_->memory();
+    if (from != nullptr) {
+      from += start;
+    } else {
+      own.resize(bytes);
+      payload_->read(start, own);
+      from = own.data();
+    }
+    cast_({into.data(), itemsize(to_), from, itemsize(from_), static_cast<std::int64_t>(n)});
+  }
+  std::shared_ptr<Payload> slice(std::uint64_t offset, std::uint64_t size) const override {
+    const auto unit = static_cast<std::uint64_t>(itemsize(to_));
+    const auto old = static_cast<std::uint64_t>(itemsize(from_));
+    return cast_payload(payload_->slice(offset / unit * old, size / unit * old), from_, to_);
+  }
+
+ private:
+  std::shared_ptr<Payload> payload_;
+  DType from_, to_;
+  Cast cast_;
+};
+
+}  // namespace
+
+std::shared_ptr<Payload> payload_of(const StorageRecord& record) {
+  return std::make_shared<FilePayload>(record);
+}
+
+std::shared_ptr<Payload> cast_payload(std::shared_ptr<Payload> payload, DType from, DType to) {
+  return std::make_shared<CastPayload>(std::move(payload), from, to);
+}
+
+bool FileSupply::has_bytes(const Tensor& tensor) const {
+  return records_.contains(tensor.storage().identity());
+}
+std::shared_ptr<Payload> FileSupply::storage(const Tensor& tensor) {
+  const void* identity = tensor.storage().identity();
+  auto& known = payloads_[identity];
+  if (known == nullptr) known = payload_of(records_.at(identity).record);
+  return known;
+}
+std::string FileSupply::location(const Tensor& tensor) const {
+  return std::string(records_.at(tensor.storage().identity()).record.location);
+}
+
+}  // namespace tenon

@@ -1,0 +1,43 @@
+// Overlay: storages that are made while a tree is written, of parts of others or of their elements
+// in another form. No byte of them exists until it is asked for.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include "io/pickler.h"
+
+namespace tenon {
+
+class Overlay final : public Supply {
+ public:
+  explicit Overlay(Supply& below) noexcept : below_(below) {}
+
+  // A tensor with the flags and attributes of another, over new bytes.
+  Tensor tensor(const Tensor& like, Layout layout, const Storage& storage) const;
+  Storage add(std::shared_ptr<Payload> payload, std::string location);
+
+  bool has_bytes(const Tensor& tensor) const override;
+  std::shared_ptr<Payload> storage(const Tensor& tensor) override;
+  std::string location(const Tensor& tensor) const override;
+
+ private:
+  struct Made {
+    Storage storage;
+    std::shared_ptr<Payload> payload;
+    std::string location;
+  };
+  const Made* find(const Tensor& tensor) const;
+
+  Supply& below_;
+  std::unordered_map<const void*, Made> made_;  // by the storages' identities
+};
+
+// The elements of a tensor one behind the other, conjugation and negation done, of a payload that
+// has all bytes of its storage. As it is where that is a stretch of it.
+std::shared_ptr<Payload> packed_payload(const std::shared_ptr<Payload>& storage,
+                                        const Layout& layout);
+// Whether the elements lie one behind the other, and stand for themselves.
+bool is_stretch(const Layout& layout);
+
+}  // namespace tenon

@@ -1,0 +1,101 @@
+// Writes pickle programs, byte for byte as Python's own pickler writes them with protocol 2.
+//
+// Note [The memo of a pickle]
+// Python puts every object that is no number into the memo when it has been written, under the next
+// number, and writes only that number when the same object comes again. What is the same is told by
+// identity: here the address of what stands for the object, which outlives the writer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "io/pickle_ops.h"
+
+namespace tenon {
+
+class PickleWriter {
+ public:
+  PickleWriter();
+
+  // The program so far.
+  const std::string& bytes() const noexcept { return out_; }
+  void stop() { op(pickle_op::kStop); }
+
+  // True, and written, if the object is in the memo.
+  bool again(const void* identity);
+  // Puts what was written last into the memo. Null: an object nobody will ask for again.
+  void remember(const void* identity);
+
+  // What is in the memo for one object stands for another too.
+  void remember_as(const void* known, const void* other) { memo_.emplace(other, memo_.at(known)); }
+
+  void none() { op(pickle_op::kNone); }
+  void boolean(bool value) { op(value ? pickle_op::kNewTrue : pickle_op::kNewFalse); }
+  void integer(std::int64_t value);
+  void big_integer(std::string_view bytes);  // two's complement, lowest first, shortest
+  void real(double value);
+  // Into the memo too, as the next two.
+  void text(std::string_view value, const void* identity);
+  void global(std::string_view module, std::string_view name);
+  void tuple_of_integers(const std::int64_t* values, std::size_t n);
+
+  void mark() { op(pickle_op::kMark); }
+  void op(pickle_op::PickleOp op) { out_.push_back(static_cast<char>(op)); }
+  // Behind the items of a tuple, which begins with begin_tuple.
+  void begin_tuple(std::size_t n) {
+    if (n > 3) mark();
+  }
+  void end_tuple(std::size_t n);
+
+  // Items of a list, or pairs of a dict, in batches; `item` writes one.
+  enum class Batches : std::uint8_t {
+    of_list,
+    of_dict,     // a dict itself
+    of_mapping,  // what is set into an object, one by one
+  };
+  template <class Item>
+  void items(Batches kind, std::size_t count, Item&& item) {
+    const pickle_op::PickleOp one =
+        kind == Batches::of_list ? pickle_op::kAppend : pickle_op::kSetItem;
+    const pickle_op::PickleOp several =
+        kind == Batches::of_list ? pickle_op::kAppends : pickle_op::kSetItems;
+    if (count == 0) return;
+    if (count == 1) {
+      item(0);
+      op(one);
+      return;
+    }
+    for (std::size_t at = 0; at < count || (kind == Batches::of_dict && at == count);) {
+      const std::size_t n = count - at < kBatch ? count - at : kBatch;
+      // A single one is left over: only Python's loop over an iterator notices.
+      if (n == 1 && kind == Batches::of_mapping) {
+        item(at);
+        op(one);
+        return;
+      }
+      mark();
+      for (std::size_t i = 0; i < n; ++i) item(at + i);
+      op(several);
+      at += n;
+      if (n < kBatch) return;
+    }
+  }
+
+ private:
+  static constexpr std::size_t kBatch = 1000;
+  template <class T>
+  void number(T value) {
+    out_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+
+  std::string out_;
+  std::uint32_t next_ = 0;
+  std::unordered_map<const void*, std::uint32_t> memo_;
+  std::unordered_map<std::string, std::uint32_t> globals_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,456 @@
+#include "io/pickler.h"
+
+#include <deque>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "core/device_table.h"
+#include "core/value_depth.h"
+#include "io/flattened.h"
+#include "io/pickle_writer.h"
+#include "io/rebuild.h"
+#include "io/storage_classes.h"
+#include "tenon/body.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+using namespace pickle_op;
+
+Supply::~Supply() = default;
+
+bool MemorySupply::has_bytes(const Tensor& tensor) const { return !tensor.is_meta(); }
+
+std::shared_ptr<Payload> MemorySupply::storage(const Tensor& tensor) {
+  Storage storage = tensor.storage();
+  if (!storage.device().is_cpu()) {
+    const auto n = static_cast<std::int64_t>(storage.nbytes());
+    const auto bytes_over = [&](const Storage& memory) {
+      return Tensor(make_ref<Body>(Layout::packed({n}, uint8, memory.device()), Storage(memory)));
+    };
+    const Storage copy = Storage::allocate(storage.nbytes());
+    find_backend(storage.device().type())->copy(bytes_over(copy), bytes_over(storage));
+    storage = copy;
+  }
+  return payload_of(storage, 0, storage.nbytes());
+}
+
+std::string MemorySupply::location(const Tensor& tensor) const { return tensor.device().str(); }
+
+namespace {
+
+using Batches = PickleWriter::Batches;
+using Kind = Value::Kind;
+
+class Pickler {
+ public:
+  explicit Pickler(Supply& supply) : supply_(supply) {}
+
+  void value(const Value& value, int depth) {
+    if (depth > kMaxDepth) too_deep();
+    switch (value.kind()) {
+      case Kind::none: return out_.none();
+      case Kind::boolean: return out_.boolean(value.as_bool());
+      case Kind::integer: return out_.integer(value.as_int());
+      case Kind::big_integer: return out_.big_integer(value.big_bytes());
+      case Kind::real: return out_.real(value.as_real());
+      case Kind::dtype: return out_.global("torch", info(value.as_dtype()).name);
+      case Kind::device: return device(value.as_device());
+      case Kind::string: return out_.text(value.as_string(), value.identity());
+      default: break;
+    }
+    if (out_.again(value.identity())) return;
+    switch (value.kind()) {
+      case Kind::complex: return complex(value);
+      case Kind::bytes: return bytes(value);
+      case Kind::list: return list(value, depth);
+      case Kind::tuple: return tuple(value, depth);
+      case Kind::set: return set(value, depth);
+      case Kind::dict: return dict(value, depth);
+      case Kind::size: return size(value.as_size(), value.identity());
+      case Kind::tensor: return tensor(value.as_tensor(), value.identity(), depth);
+      case Kind::object: return object(value, depth);
+      default: throw InternalError("a value of no kind");
+    }
+  }
+
+  Pickled finish() {
+    out_.stop();
+    return {out_.bytes(), std::move(storages_)};
+  }
+
+ private:
+  // Behind the function and its n arguments.
+  void call(std::size_t n, const void* identity) {
+    out_.end_tuple(n);
+    if (n != 0) out_.remember(nullptr);
+    out_.op(kReduce);
+    out_.remember(identity);
+  }
+
+  void complex(const Value& value) {
+    out_.global("__builtin__", "complex");
+    out_.real(value.as_complex().real());
+    out_.real(value.as_complex().imag());
+    call(2, value.identity());
+  }
+  // Text with the same numbers as characters.
+  void bytes(const Value& value) {
+    const std::string& all = value.as_bytes();
+    if (all.empty()) {
+      out_.global("__builtin__", "bytes");
+      return call(0, value.identity());
+    }
+    std::string text;
+    text.reserve(all.size());
+    for (const char c : all) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (byte < 0x80) {
+        text.push_back(c);
+      } else {
+        text.push_back(static_cast<char>(0xc0 | byte >> 6));
+        text.push_back(static_cast<char>(0x80 | (byte & 0x3f)));
+      }
+    }
+    out_.global("_codecs", "encode");
+    out_.text(text, nullptr);
+    out_.text(kLatin1, &kLatin1);
+    call(2, value.identity());
+  }
+  void device(Device device) {
+    out_.global("torch", "device");
+    const std::string name = device.str();
+    const std::size_t colon = name.find(':');
+    out_.text(name.substr(0, colon), nullptr);
+    if (colon != name.npos) out_.integer(*device.index());
+    call(colon == name.npos ? 1 : 2, nullptr);
+  }
+  void size(const Shape& shape, const void* identity) {
+    out_.global("torch", "Size");
+    out_.tuple_of_integers(shape.data(), shape.size());
+    call(1, identity);
+  }
+
+  void list(const Value& value, int depth) {
+    out_.op(kEmptyList);
+    out_.remember(value.identity());
+    const auto items = value.items();
+    out_.items(Batches::of_list, items.size(),
+               [&](std::size_t i) { this->value(items[i], depth + 1); });
+  }
+  void tuple(const Value& value, int depth) {
+    const auto items = value.items();
+    out_.begin_tuple(items.size());
+    for (const Value& item : items) this->value(item, depth + 1);
+    out_.end_tuple(items.size());
+    if (!items.empty()) out_.remember(value.identity());
+  }
+  void set(const Value& value, int depth) {
+    out_.global("__builtin__", "set");
+    out_.op(kEmptyList);
+    out_.remember(nullptr);
+    const auto items = value.items();
+    out_.items(Batches::of_list, items.size(),
+               [&](std::size_t i) { this->value(items[i], depth + 1); });
+    call(1, value.identity());
+  }
+  void dict(const Value& value, int depth) {
+    const auto entries = value.entries();
+    const bool ordered = value.is_ordered_dict();
+    if (ordered) {
+      empty_ordered_dict(value.identity());
+    } else {
+      out_.op(kEmptyDict);
+      out_.remember(value.identity());
+    }
+    out_.items(ordered ? Batches::of_mapping : Batches::of_dict, entries.size(),
+               [&](std::size_t i) {
+                 this->value(entries[i].first, depth + 1);
+                 this->value(entries[i].second, depth + 1);
+               });
+    const Value attributes = value.attributes();
+    if (attributes.is_none() || attributes.entries().empty()) return;
+    this->attributes(attributes, depth);
+    out_.op(kBuild);
+  }
+  // The metadata of a state dict notes the same few things for every module. In Python the names of
+  // these are one text each, wherever the module is.
+  void attributes(const Value& attributes, int depth) {
+    out_.op(kEmptyDict);
+    out_.remember(nullptr);
+    const auto entries = attributes.entries();
+    out_.items(Batches::of_dict, entries.size(), [&](std::size_t i) {
+      const auto& [name, item] = entries[i];
+      value(name, depth + 1);
+      const bool metadata = name.kind() == Kind::string && name.as_string() == "_metadata" &&
+                            item.kind() == Kind::dict;
+      if (metadata)
+        module_notes(item, depth + 1);
+      else
+        value(item, depth + 1);
+    });
+  }
+  void module_notes(const Value& metadata, int depth) {
+    if (out_.again(metadata.identity())) return;
+    const bool ordered = metadata.is_ordered_dict();
+    if (ordered) {
+      empty_ordered_dict(metadata.identity());
+    } else {
+      out_.op(kEmptyDict);
+      out_.remember(metadata.identity());
+    }
+    const auto modules = metadata.entries();
+    out_.items(ordered ? Batches::of_mapping : Batches::of_dict, modules.size(),
+               [&](std::size_t i) {
+                 value(modules[i].first, depth + 1);
+                 notes(modules[i].second, depth + 1);
+               });
+  }
+  void notes(const Value& notes, int depth) {
+    if (notes.kind() != Kind::dict || notes.is_ordered_dict()) return value(notes, depth);
+    if (out_.again(notes.identity())) return;
+    out_.op(kEmptyDict);
+    out_.remember(notes.identity());
+    const auto entries = notes.entries();
+    out_.items(Batches::of_dict, entries.size(), [&](std::size_t i) {
+      const Value& key = entries[i].first;
+      if (key.kind() == Kind::string)
+        interned(key.as_string());
+      else
+        value(key, depth + 1);
+      value(entries[i].second, depth + 1);
+    });
+  }
+  // Names in a program, which Python has once.
+  void interned(const std::string& name) {
+    const auto place = interned_.insert(name).first;
+    out_.text(*place, &*place);
+  }
+  void empty_ordered_dict(const void* identity) {
+    out_.global("collections", "OrderedDict");
+    call(0, identity);
+  }
+
+  // ---- tensors
+
+  void tensor(const Tensor& tensor, const void* identity, int depth) {
+    if (tensor.body().is_wrapper()) {
+      held_.push_back(flattened_value(tensor.body(), tensor));
+      value(held_.back(), depth + 1);
+      return out_.remember_as(held_.back().identity(), identity);
+    }
+    const auto attributes = tensor.attributes();
+    if (tensor.is_parameter()) {
+      out_.global("torch._utils",
+                  attributes.empty() ? "_rebuild_parameter" : "_rebuild_parameter_with_state");
+      if (!attributes.empty()) out_.mark();
+      plain(tensor, false, nullptr);
+      out_.boolean(tensor.requires_grad());
+      empty_ordered_dict(nullptr);
+      if (!attributes.empty()) state(attributes, depth);
+      return call(attributes.empty() ? 3 : 4, identity);
+    }
+    if (attributes.empty()) return plain(tensor, tensor.requires_grad(), identity);
+    out_.global("torch._tensor", "_rebuild_from_type_v2");
+    out_.mark();
+    const Arguments how = arguments(tensor);
+    out_.global("torch._utils", how.function);
+    out_.global("torch", "Tensor");
+    write(tensor, tensor.requires_grad(), how);
+    out_.end_tuple(how.count);
+    out_.remember(nullptr);
+    state(attributes, depth);
+    call(4, identity);
+  }
+  void state(const std::vector<std::pair<std::string, Value>>& attributes, int depth) {
+    out_.op(kEmptyDict);
+    out_.remember(nullptr);
+    out_.items(Batches::of_dict, attributes.size(), [&](std::size_t i) {
+      interned(attributes[i].first);
+      value(attributes[i].second, depth + 1);
+    });
+  }
+
+  // The function that makes it again, and how many arguments that takes.
+  struct Arguments {
+    std::string_view function;
+    std::size_t count;
+    bool has_storage, untyped;
+  };
+  Arguments arguments(const Tensor& tensor) const {
+    if (!supply_.has_bytes(tensor)) return {"_rebuild_meta_tensor_no_storage", 4, false, false};
+    const bool untyped = !has_storage_class(tensor.dtype());
+    const std::size_t bits = tensor.layout().conj || tensor.layout().neg ? 1 : 0;
+    return {untyped ? "_rebuild_tensor_v3" : "_rebuild_tensor_v2", (untyped ? 7 : 6) + bits, true,
+            untyped};
+  }
+  void plain(const Tensor& tensor, bool requires_grad, const void* identity) {
+    const Arguments how = arguments(tensor);
+    out_.global("torch._utils", how.function);
+    write(tensor, requires_grad, how);
+    call(how.count, identity);
+  }
+  void write(const Tensor& tensor, bool requires_grad, const Arguments& how) {
+    const Layout& layout = tensor.layout();
+    out_.mark();
+    if (!how.has_storage) {
+      out_.global("torch", info(layout.dtype).name);
+      out_.tuple_of_integers(layout.shape.data(), layout.shape.size());
+      out_.tuple_of_integers(layout.strides.data(), layout.strides.size());
+      out_.boolean(requires_grad);
+      return;
+    }
+    strided(tensor, layout.shape, layout.strides, layout.dtype);
+    out_.boolean(requires_grad);
+    empty_ordered_dict(nullptr);
+    if (how.untyped) out_.global("torch", info(layout.dtype).name);
+    if (!layout.conj && !layout.neg) return;
+    out_.op(kEmptyDict);
+    out_.remember(nullptr);
+    const char* const names[] = {layout.conj ? "conj" : "neg", "neg"};
+    out_.items(Batches::of_dict, layout.conj && layout.neg ? 2 : 1, [&](std::size_t i) {
+      out_.text(names[i], nullptr);
+      out_.boolean(true);
+    });
+  }
+  void strided(const Tensor& tensor, const Shape& shape, const Dims& strides, DType dtype) {
+    storage(tensor, dtype);
+    out_.integer(tensor.layout().offset);
+    out_.tuple_of_integers(shape.data(), shape.size());
+    out_.tuple_of_integers(strides.data(), strides.size());
+  }
+
+  struct Known {
+    std::string key;  // its address is the text's identity
+    DType dtype;
+  };
+  void storage(const Tensor& tensor, DType dtype) {
+    const bool untyped = !has_storage_class(dtype);
+    const DType elements = untyped ? uint8 : dtype;
+    const auto [place, fresh] = known_.try_emplace(tensor.storage().identity());
+    Known& known = place->second;
+    if (fresh) {
+      known = {std::to_string(storages_.size()), elements};
+      storages_.push_back(supply_.storage(tensor));
+    } else if (known.dtype != elements) {
+      throw ValueError(concat("save: tensors that view the same data as different types (",
+                              info(known.dtype).name, " and ", info(dtype).name,
+                              ") cannot be saved in one file: save a clone() of one of them"));
+    }
+    const std::uint64_t bytes = storages_[std::stoull(known.key)]->size();
+    out_.mark();
+    out_.text(kStorage, &kStorage);
+    if (untyped)
+      out_.global("torch.storage", "UntypedStorage");
+    else
+      out_.global("torch", concat(info(dtype).scalar_name, "Storage"));
+    out_.text(known.key, &known.key);
+    const std::string where = supply_.location(tensor);
+    out_.text(where, where == "cpu" ? &kCpu : nullptr);
+    out_.integer(static_cast<std::int64_t>(bytes / static_cast<std::uint64_t>(itemsize(elements))));
+    out_.end_tuple(5);
+    out_.remember(nullptr);
+    out_.op(kBinPersId);
+  }
+
+  // ---- what is made of tensors
+
+  void object(const Value& value, int depth) {
+    const std::string& name = value.object_name();
+    if (name == kSparseName) return sparse(value, depth);
+    if (name == kQuantizedName) return quantized(value, depth);
+    if (name == kNestedName) return nested(value, depth);
+    if (name == kLayoutName) return layout(value.object_arguments().items()[0].as_string());
+    throw TypeError(
+        concat("save: an object of ", name,
+               " is only a name here, and files hold tensors and plain values: leave it out"));
+  }
+  static const Value& field(const Value& object, const char* name) {
+    const Value* found = object.object_state().find(name);
+    if (found == nullptr)
+      throw ValueError(concat("save: a ", object.object_name(), " without its ", name));
+    return *found;
+  }
+  // The same object wherever it is named.
+  void layout(const std::string& name) {
+    const auto place = layouts_.insert(name).first;
+    if (out_.again(&*place)) return;
+    out_.global("torch.serialization", "_get_layout");
+    out_.text(name, nullptr);
+    call(1, &*place);
+  }
+  void sparse(const Value& value, int depth) {
+    const std::string& kind = field(value, "layout").as_string();
+    const bool coo = kind == "torch.sparse_coo";
+    const bool rows = kind == "torch.sparse_csr" || kind == "torch.sparse_bsr";
+    out_.global("torch._utils", "_rebuild_sparse_tensor");
+    layout(kind);
+    const bool coalesced = value.object_state().find("is_coalesced") != nullptr;
+    const std::size_t n = coo && !coalesced ? 3 : 4;
+    out_.begin_tuple(n);
+    if (coo) {
+      for (const char* part : {"indices", "values", "size"})
+        this->value(field(value, part), depth + 1);
+      if (coalesced) this->value(field(value, "is_coalesced"), depth + 1);
+    } else {
+      for (const char* part : {rows ? "crow_indices" : "ccol_indices",
+                               rows ? "col_indices" : "row_indices", "values", "size"})
+        this->value(field(value, part), depth + 1);
+    }
+    out_.end_tuple(n);
+    out_.remember(nullptr);
+    call(2, value.identity());
+  }
+  void quantized(const Value& value, int depth) {
+    const Tensor data = field(value, "data").as_tensor();
+    const std::string& scheme = field(value, "qscheme").as_string();
+    const bool by_channel = value.object_state().find("axis") != nullptr;
+    const Shape& shape = field(value, "size").as_size();
+    out_.global("torch._utils", "_rebuild_qtensor");
+    out_.mark();
+    // Numbers of a few bits are kept as their bytes, which follow each other.
+    const bool packed = shape.size() != static_cast<std::size_t>(data.dim()) ||
+                        data.dtype() == quint4x2 || data.dtype() == quint2x4;
+    strided(data, shape,
+            packed ? Layout::packed(shape, uint8, Device::meta()).strides : data.layout().strides,
+            data.dtype());
+    out_.begin_tuple(by_channel ? 4 : 3);
+    out_.global("torch", std::string_view(scheme).substr(scheme.rfind('.') + 1));
+    this->value(field(value, by_channel ? "scales" : "scale"), depth + 1);
+    this->value(field(value, by_channel ? "zero_points" : "zero_point"), depth + 1);
+    if (by_channel) this->value(field(value, "axis"), depth + 1);
+    out_.end_tuple(by_channel ? 4 : 3);
+    out_.remember(nullptr);
+    out_.boolean(data.requires_grad());
+    empty_ordered_dict(nullptr);
+    call(7, value.identity());
+  }
+  void nested(const Value& value, int depth) {
+    out_.global("torch._utils", "_rebuild_nested_tensor");
+    out_.mark();
+    for (const char* part : {"buffer", "sizes", "strides", "offsets"})
+      this->value(field(value, part), depth + 1);
+    call(4, value.identity());
+  }
+
+  // Texts that are one object in PyTorch's own code.
+  static constexpr std::string_view kStorage = "storage", kCpu = "cpu", kLatin1 = "latin1";
+
+  Supply& supply_;
+  PickleWriter out_;
+  std::vector<std::shared_ptr<Payload>> storages_;
+  std::unordered_map<const void*, Known> known_;  // by the storages' identities
+  std::unordered_set<std::string> layouts_, interned_;
+  std::deque<Value> held_;  // made here, and their identities in the memo
+};
+
+}  // namespace
+
+Pickled pickled(const Value& value, Supply& supply) {
+  Pickler pickler(supply);
+  pickler.value(value, 0);
+  return pickler.finish();
+}
+
+}  // namespace tenon

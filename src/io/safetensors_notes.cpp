@@ -1,0 +1,212 @@
+#include "io/safetensors_notes.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <map>
+
+#include "io/value_json.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+namespace {
+
+namespace json = simdjson::dom;
+
+struct DoNotFit {};
+
+void do_not_fit(const std::string& /*reason*/) { throw DoNotFit(); }
+
+Dims numbers(json::element element) {
+  Dims out;
+  for (const json::element number : json::array(element.get_array())) {
+    if (out.size() == 64) throw DoNotFit();
+    out.push_back(std::int64_t(number.get_int64()));
+  }
+  return out;
+}
+
+struct Note {
+  std::string_view of;
+  std::optional<std::uint64_t> at;
+  std::optional<DType> dtype;
+  std::optional<Dims> shape, stride;
+  std::int64_t offset = 0;
+  bool parameter = false, requires_grad = false, conj = false, neg = false;
+};
+
+Note note_of(json::element element) {
+  Note note;
+  for (const auto field : json::object(element.get_object())) {
+    if (field.key == "of")
+      note.of = field.value.get_string();
+    else if (field.key == "at")
+      note.at = std::uint64_t(field.value.get_uint64());
+    else if (field.key == "dtype")
+      note.dtype = dtype_from_name(std::string_view(field.value.get_string()));
+    else if (field.key == "shape")
+      note.shape = numbers(field.value);
+    else if (field.key == "stride")
+      note.stride = numbers(field.value);
+    else if (field.key == "offset")
+      note.offset = std::int64_t(field.value.get_int64());
+    else if (field.key == "parameter")
+      note.parameter = field.value.get_bool();
+    else if (field.key == "requires_grad")
+      note.requires_grad = field.value.get_bool();
+    else if (field.key == "conj")
+      note.conj = field.value.get_bool();
+    else if (field.key == "neg")
+      note.neg = field.value.get_bool();
+    else
+      throw DoNotFit();
+  }
+  return note;
+}
+
+// What the note makes of the tensor that is stored.
+TensorRecord record_of(const Note& note, const StoredTensor& stored) {
+  TensorRecord record = *stored.record;
+  if (note.shape || note.stride || note.dtype) {
+    if (!note.shape || !note.stride || !note.dtype) throw DoNotFit();
+    record.shape = Shape(*note.shape);
+    record.stride = *note.stride;
+    record.dtype = *note.dtype;
+    record.offset = note.offset;
+    record.conj = note.conj;
+    record.neg = note.neg;
+    if (!wrong_geometry(record, stored.bytes).empty()) throw DoNotFit();
+    if (record.conj && !is_complex(record.dtype)) throw DoNotFit();
+  }
+  record.parameter = note.parameter;
+  record.requires_grad = note.requires_grad;
+  if (record.requires_grad && !is_differentiable(record.dtype)) throw DoNotFit();
+  return record;
+}
+
+}  // namespace
+
+std::optional<SafetensorsNotes> SafetensorsNotes::read(std::span<const StoredTensor> stored,
+                                                       std::string_view tensors,
+                                                       std::string_view values) {
+  if (tensors.empty() && values.empty()) return std::nullopt;
+  try {
+    SafetensorsNotes notes;
+    if (notes.add_tensors(stored, tensors) && notes.read_values(values)) return notes;
+  } catch (const DoNotFit&) {
+  } catch (const simdjson::simdjson_error&) {
+  }
+  return std::nullopt;
+}
+
+bool SafetensorsNotes::add_tensors(std::span<const StoredTensor> stored, std::string_view text) {
+  json::parser parser;
+  std::map<std::string_view, Note> notes;
+  json::element root;
+  if (!text.empty()) {
+    root = parser.parse(simdjson::padded_string(text));
+    for (const auto field : json::object(root.get_object())) {
+      if (!notes.emplace(field.key, note_of(field.value)).second) return false;
+    }
+  }
+  std::map<std::string_view, std::uint32_t> by_name;
+  for (std::uint32_t i = 0; i < stored.size(); ++i) by_name.emplace(stored[i].name, i);
+  // Aliases say where they are among all; the others fill the places between them.
+  std::size_t aliases = 0;
+  for (const auto& [name, note] : notes) {
+    if (!note.of.empty()) ++aliases;
+    if (note.of.empty() != by_name.contains(name)) return false;
+  }
+  std::vector<Known> all(stored.size() + aliases);
+  std::vector<bool> taken(all.size());
+  std::vector<std::size_t> place_of(stored.size());
+  for (const auto& [name, note] : notes) {
+    if (note.of.empty()) continue;
+    if (!note.at || *note.at >= all.size() || taken[static_cast<std::size_t>(*note.at)])
+      return false;
+    taken[static_cast<std::size_t>(*note.at)] = true;
+  }
+  std::size_t next = 0;
+  for (std::uint32_t i = 0; i < stored.size(); ++i, ++next) {
+    while (taken[next]) ++next;
+    const auto note = notes.find(stored[i].name);
+    all[next] = {std::string(stored[i].name), i,
+                 note == notes.end() ? *stored[i].record : record_of(note->second, stored[i])};
+    place_of[i] = next;
+  }
+  for (const auto& [name, note] : notes) {
+    if (note.of.empty()) continue;
+    const auto carrier = by_name.find(note.of);
+    if (carrier == by_name.end()) return false;
+    Known& known = all[static_cast<std::size_t>(*note.at)];
+    known = {std::string(name), carrier->second, record_of(note, stored[carrier->second])};
+    if (!note.dtype) {
+      known.record = all[place_of[carrier->second]].record;
+      known.same = static_cast<std::int64_t>(place_of[carrier->second]);
+    }
+  }
+  tensors_ = std::move(all);
+  return true;
+}
+
+bool SafetensorsNotes::read_values(std::string_view text) {
+  if (text.empty()) return true;
+  json::parser parser;
+  if (parser.allocate(text.size(), 2100) != simdjson::SUCCESS) return false;
+  const json::element root = parser.parse(simdjson::padded_string(text));
+  for (const auto field : json::object(root.get_object())) {
+    if (field.key == "state_dict") {
+      ordered_ = field.value.get_bool();
+    } else if (field.key == "attributes" || field.key == "tree") {
+      flat_ = field.key == "attributes";
+      json_ = simdjson::minify(field.value);
+    } else {
+      return false;
+    }
+  }
+  // Every tensor has to be somewhere in the tree, and everything in the tree has to be here.
+  std::map<std::string_view, bool> named;
+  for (const Known& known : tensors_) named.emplace(known.name, false);
+  const Value tried = from_json(
+      json_,
+      [&](std::string_view name) {
+        const auto found = named.find(name);
+        if (found == named.end()) throw DoNotFit();
+        found->second = true;
+        return Value();
+      },
+      do_not_fit);
+  if (flat_) return tried.is_none() || tried.kind() == Value::Kind::dict;
+  return std::all_of(tensors_.begin(), tensors_.end(),
+                     [&](const Known& known) { return named.at(known.name) || known.same >= 0; });
+}
+
+Value SafetensorsNotes::tree(std::span<const Value> tensors, const Value& own_attributes) const {
+  std::map<std::string_view, const Value*> by_name;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) by_name.emplace(tensors_[i].name, &tensors[i]);
+  const Value described =
+      json_.empty()
+          ? Value()
+          : from_json(json_, [&](std::string_view name) { return *by_name.at(name); }, do_not_fit);
+  const auto with = [&](const Value& attributes) {
+    if (own_attributes.is_none()) return attributes;
+    std::vector<Value::Entry> all(own_attributes.entries().begin(), own_attributes.entries().end());
+    if (!attributes.is_none())
+      all.insert(all.end(), attributes.entries().begin(), attributes.entries().end());
+    return Value::dict(std::move(all));
+  };
+  if (!flat_) {
+    if (described.kind() != Value::Kind::dict || own_attributes.is_none()) return described;
+    return Value::ordered_dict({described.entries().begin(), described.entries().end()},
+                               with(described.attributes()));
+  }
+  std::vector<Value::Entry> entries;
+  entries.reserve(tensors.size());
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    entries.emplace_back(Value(tensors_[i].name), tensors[i]);
+  return ordered_ ? Value::ordered_dict(std::move(entries), with(described))
+                  : Value::dict(std::move(entries), with(described));
+}
+
+}  // namespace tenon

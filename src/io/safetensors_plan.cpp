@@ -1,0 +1,322 @@
+#include "io/safetensors_plan.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "io/flattened.h"
+#include "io/overlay.h"
+#include "io/tree_map.h"
+#include "io/value_json.h"
+#include "io/walk.h"
+#include "tenon/body.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+namespace {
+
+constexpr std::string_view kMetadata = "__metadata__";
+constexpr std::uint64_t kAlignment = 64;
+constexpr std::uint64_t kLargestHeader = 100'000'000;
+
+std::uint64_t begin_of(const Layout& layout) {
+  return static_cast<std::uint64_t>(layout.offset * layout.itemsize());
+}
+// Behind its last element; where it begins, if it has none.
+std::uint64_t end_of(const Layout& layout) {
+  std::int64_t last = layout.offset;
+  if (layout.numel() == 0) return begin_of(layout);
+  for (std::size_t d = 0; d < layout.shape.size(); ++d)
+    last += (layout.shape[d] - 1) * layout.strides[d];
+  return static_cast<std::uint64_t>((last + 1) * layout.itemsize());
+}
+
+// A dtype the format has no name for is kept as bytes.
+bool has_code(DType dtype) { return !info(dtype).safetensors.empty(); }
+
+bool is_dict_of_tensors(const Value& tree) {
+  if (tree.kind() != Value::Kind::dict) return false;
+  for (const auto& [key, item] : tree.entries()) {
+    if (key.kind() != Value::Kind::string || !item.is_tensor()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+SafetensorsPlan::SafetensorsPlan(const Value& tree, Supply& supply, bool strict)
+    : supply_(supply), strict_(strict) {
+  const Value whole = mapped_tensors(tree, [](const Tensor& tensor) -> Value {
+    return tensor.body().is_wrapper() ? flattened_value(tensor.body(), tensor) : Value(tensor);
+  });
+  name_tensors(whole);
+  describe(whole);
+  find_aliases();
+}
+
+void SafetensorsPlan::note(bool strict, std::string text) {
+  if (strict) throw ValueError(concat("save: ", text));
+  notes_.push_back(std::move(text));
+}
+
+void SafetensorsPlan::name_tensors(const Value& tree) {
+  const std::string file = "save";
+  std::unordered_map<const void*, std::size_t> known;
+  std::set<std::string, std::less<>> names;
+  std::size_t place = 0;
+  Walk walk(file, std::size_t{1} << 24, [&](const std::string& name, const Tensor& tensor) {
+    if (name == kMetadata)
+      throw ValueError("save: no tensor can be called __metadata__ in safetensors");
+    if (!names.insert(name).second) {
+      throw ValueError(concat("save: two tensors are named ", Value(name).repr(),
+                              " when keys are joined by dots, as safetensors needs it"));
+    }
+    if (!supply_.has_bytes(tensor)) {
+      throw ValueError(concat("save: ", name, " is a meta tensor, and safetensors holds none"));
+    }
+    const auto [found, fresh] = known.try_emplace(Value(tensor).identity(), tensors_.size());
+    NamedTensor named{name, tensor, {}, place++};
+    if (fresh)
+      tensors_.push_back(std::move(named));
+    else
+      tensors_[found->second].aliases.push_back(std::move(named));
+  });
+  walk.run(tree);
+}
+
+// Tensors that lie inside the bytes of another one become its aliases.
+void SafetensorsPlan::find_aliases() {
+  std::unordered_map<const void*, std::vector<std::size_t>> by_storage;
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    by_storage[tensors_[i].tensor.storage().identity()].push_back(i);
+  std::vector<bool> gone(tensors_.size());
+  for (auto& [storage, members] : by_storage) {
+    if (members.size() < 2) continue;
+    // The largest first: what is inside something is inside that.
+    std::stable_sort(members.begin(), members.end(), [&](std::size_t a, std::size_t b) {
+      const Layout &x = tensors_[a].tensor.layout(), &y = tensors_[b].tensor.layout();
+      return end_of(x) - begin_of(x) > end_of(y) - begin_of(y);
+    });
+    std::vector<std::size_t> carriers;
+    for (const std::size_t i : members) {
+      const Layout& own = tensors_[i].tensor.layout();
+      const std::size_t* found = nullptr;
+      for (const std::size_t& c : carriers) {
+        const Layout& other = tensors_[c].tensor.layout();
+        const bool inside =
+            begin_of(own) >= begin_of(other) && end_of(own) <= end_of(other) &&
+            (begin_of(own) - begin_of(other)) % static_cast<std::uint64_t>(own.itemsize()) == 0;
+        if (inside && is_stretch(other) && own.numel() != 0) {
+          found = &c;
+          break;
+        }
+        if (own.numel() != 0 && begin_of(own) < end_of(other) && begin_of(other) < end_of(own)) {
+          note(strict_, concat(tensors_[i].name, " and ", tensors_[c].name,
+                               " share bytes, of which neither is all: both are written"));
+        }
+      }
+      if (found == nullptr) {
+        if (carriers.size() < 64) carriers.push_back(i);
+        continue;
+      }
+      NamedTensor& carrier = tensors_[*found];
+      for (NamedTensor& alias : tensors_[i].aliases) carrier.aliases.push_back(std::move(alias));
+      tensors_[i].aliases.clear();
+      carrier.aliases.push_back(std::move(tensors_[i]));
+      gone[i] = true;
+    }
+  }
+  std::vector<NamedTensor> kept;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (!gone[i]) kept.push_back(std::move(tensors_[i]));
+  }
+  tensors_ = std::move(kept);
+  for (const NamedTensor& named : tensors_) {
+    const Layout& layout = named.tensor.layout();
+    if (!has_code(layout.dtype)) {
+      note(strict_, concat(named.name, ": safetensors has no ", info(layout.dtype).name,
+                           ", so others see its bytes"));
+    }
+    if (layout.conj || layout.neg) {
+      note(strict_, concat(named.name,
+                           ": that it is a view of conjugates or negatives is not kept; "
+                           "its elements are"));
+    }
+    if (!named.tensor.attributes().empty())
+      note(strict_, concat(named.name, ": its attributes are not kept"));
+    if (!layout.is_contiguous() && layout.numel() != 0) {
+      note(strict_, concat(named.name, ": its strides ", layout.strides.repr(),
+                           " are not kept: safetensors holds elements in order"));
+    }
+  }
+}
+
+// The tree, if it is more than a dict of tensors.
+void SafetensorsPlan::describe(const Value& tree) {
+  std::unordered_map<const void*, std::string> names;
+  for (const NamedTensor& named : tensors_)
+    names.emplace(Value(named.tensor).identity(), named.name);
+  const auto by_name = [&](const Tensor& tensor) {
+    return concat(R"({"tensor": )", json_text(names.at(Value(tensor).identity())), "}");
+  };
+  Value attributes = tree.kind() == Value::Kind::dict ? tree.attributes() : Value();
+  // Texts of the format's own go back to where they came from.
+  const Value* own = attributes.is_none() ? nullptr : attributes.find(Value(kMetadata));
+  bool texts = own != nullptr && own->kind() == Value::Kind::dict;
+  for (const auto& [key, text] : texts ? own->entries() : std::span<const Value::Entry>())
+    texts = texts && key.kind() == Value::Kind::string && text.kind() == Value::Kind::string;
+  if (texts) {
+    for (const auto& [key, text] : own->entries()) {
+      if (!key.as_string().starts_with("tenon."))
+        metadata_.emplace_back(key.as_string(), text.as_string());
+    }
+    std::vector<Value::Entry> others;
+    for (const auto& [key, value] : attributes.entries()) {
+      if (key != Value(kMetadata)) others.emplace_back(key, value);
+    }
+    attributes = others.empty() ? Value() : Value::dict(std::move(others));
+  }
+  const bool flat = flat_ = is_dict_of_tensors(tree);
+  const bool ordered = tree.is_ordered_dict() && !(texts && attributes.is_none());
+  if (flat && !ordered && attributes.is_none()) return;
+  if (strict_ && !flat)
+    throw ValueError("save: safetensors holds a dict of tensors, and this is more than that");
+  if (flat) {
+    values_ = concat(R"({"state_dict": )", ordered ? "true" : "false", R"(, "attributes": )",
+                     to_json(attributes, by_name), "}");
+    return;
+  }
+  const Value bare =
+      tree.kind() != Value::Kind::dict
+          ? tree
+          : dict_like(tree, {tree.entries().begin(), tree.entries().end()}, attributes);
+  values_ = concat(R"({"tree": )", to_json(bare, by_name), "}");
+}
+
+std::uint64_t SafetensorsPlan::bytes_of(const NamedTensor& named) const {
+  const Layout& layout = named.tensor.layout();
+  return static_cast<std::uint64_t>(layout.numel() * layout.itemsize());
+}
+
+// What readers other than ours do not know of a tensor. Empty if there is nothing.
+std::string SafetensorsPlan::facts_of(const NamedTensor& named, const NamedTensor& carrier,
+                                      std::size_t place) const {
+  const bool is_alias = &named != &carrier;
+  const Tensor& tensor = named.tensor;
+  const Layout& layout = tensor.layout();
+  const bool same = is_alias && Value(tensor).identity() == Value(carrier.tensor).identity();
+  std::string out;
+  const auto add = [&](std::string_view key, const std::string& value) {
+    out += concat(out.empty() ? "{\"" : ", \"", key, "\": ", value);
+  };
+  if (is_alias) {
+    add("of", json_text(carrier.name));
+    add("at", std::to_string(place));
+  }
+  if (same) return out + "}";
+  if (is_alias || !has_code(layout.dtype)) {
+    const std::uint64_t start = is_alias ? begin_of(layout) - begin_of(carrier.tensor.layout()) : 0;
+    add("dtype", json_text(info(layout.dtype).name));
+    add("shape", json_numbers(layout.shape));
+    add("stride",
+        json_numbers(is_alias
+                         ? layout.strides
+                         : Layout::packed(layout.shape, layout.dtype, Device::meta()).strides));
+    add("offset", std::to_string(start / static_cast<std::uint64_t>(layout.itemsize())));
+    if (is_alias && layout.conj) add("conj", "true");
+    if (is_alias && layout.neg) add("neg", "true");
+  }
+  if (tensor.is_parameter()) add("parameter", "true");
+  if (tensor.requires_grad()) add("requires_grad", "true");
+  return out.empty() ? out : out + "}";
+}
+
+FilePlan SafetensorsPlan::file(std::size_t first, std::size_t count) {
+  const auto chosen = std::span(tensors_).subspan(first, count);
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return chosen[a].tensor.layout().itemsize() > chosen[b].tensor.layout().itemsize();
+  });
+  std::vector<std::uint64_t> starts(count);
+  std::uint64_t at = 0;
+  for (const std::size_t i : order) {
+    starts[i] = at;
+    at += bytes_of(chosen[i]);
+  }
+
+  // Where each is among the names of this file.
+  std::vector<std::size_t> places;
+  for (const NamedTensor& named : chosen) {
+    places.push_back(named.place);
+    for (const NamedTensor& alias : named.aliases) places.push_back(alias.place);
+  }
+  std::sort(places.begin(), places.end());
+  std::string facts;
+  for (const NamedTensor& named : chosen) {
+    const auto add = [&](const std::string& name, const std::string& one) {
+      if (!one.empty()) facts += concat(facts.empty() ? "{" : ", ", json_text(name), ": ", one);
+    };
+    add(named.name, facts_of(named, named, 0));
+    for (const NamedTensor& alias : named.aliases) {
+      const auto found = std::lower_bound(places.begin(), places.end(), alias.place);
+      add(alias.name, facts_of(alias, named, static_cast<std::size_t>(found - places.begin())));
+    }
+  }
+  auto metadata = metadata_;
+  if (!facts.empty()) metadata.emplace_back(kTensorNotes, facts + "}");
+  if (!values_.empty() && first == 0) metadata.emplace_back(kValueNotes, values_);
+
+  std::string header = "{";
+  const auto separate = [&] {
+    if (header.size() > 1) header += ",";
+  };
+  if (!metadata.empty()) {
+    header += concat(json_text(kMetadata), ":{");
+    for (std::size_t i = 0; i < metadata.size(); ++i)
+      header += concat(i == 0 ? "" : ",", json_text(metadata[i].first), ":",
+                       json_text(metadata[i].second));
+    header += "}";
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const Layout& layout = chosen[i].tensor.layout();
+    const bool known = has_code(layout.dtype);
+    Shape shape = layout.shape;
+    // The format counts numbers of four bits, PyTorch pairs of them.
+    if (layout.dtype == float4_e2m1fn_x2 && !shape.empty()) shape[shape.size() - 1] *= 2;
+    if (!known) shape.push_back(layout.itemsize());
+    separate();
+    header +=
+        concat(json_text(chosen[i].name), R"(:{"dtype":")",
+               known ? info(layout.dtype).safetensors : "U8", R"(","shape":)", json_numbers(shape),
+               R"(,"data_offsets":[)", starts[i], ",", starts[i] + bytes_of(chosen[i]), "]}");
+  }
+  header += "}";
+  header.append((kAlignment - (8 + header.size()) % kAlignment) % kAlignment, ' ');
+  if (header.size() > kLargestHeader) {
+    throw ValueError(concat("save: names and shapes of ", header.size(),
+                            " bytes are more than safetensors allows, 100 million: write several "
+                            "files with .shard_size"));
+  }
+
+  FilePlan plan;
+  std::string lead(8, '\0');
+  const std::uint64_t length = header.size();
+  std::copy_n(reinterpret_cast<const char*>(&length), 8, lead.begin());
+  lead += header;
+  const std::uint64_t start = lead.size();
+  plan.size = start + at;
+  plan.records.push_back({0, {}, payload_of(std::move(lead)), 0});
+  for (const std::size_t i : order) {
+    const Tensor& tensor = chosen[i].tensor;
+    plan.records.push_back(
+        {start + starts[i], {}, packed_payload(supply_.storage(tensor), tensor.layout()), 0});
+  }
+  return plan;
+}
+
+}  // namespace tenon

@@ -1,0 +1,131 @@
+#include "tenon/save.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "io/archive_plan.h"
+#include "io/compact.h"
+#include "io/outputs.h"
+#include "io/safetensors_plan.h"
+#include "io/saver.h"
+#include "io/shards.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+namespace {
+
+FileFormat format_of(const std::string& path, const SaveOptions& options) {
+  if (options.format) return *options.format;
+  return path.ends_with(".safetensors") ? FileFormat::safetensors : FileFormat::pth;
+}
+
+// Everything that is written into one file.
+FilePlan plan_of(const Value& tree, Supply& supply, const std::string& archive, FileFormat format,
+                 const SaveOptions& options, SaveReport& report) {
+  if (format == FileFormat::pth) return plan_archive(archive, pickled(tree, supply));
+  SafetensorsPlan plan(tree, supply, options.strict);
+  report.notes = plan.notes();
+  return plan.file(0, plan.tensors().size());
+}
+
+void write(const FilePlan& plan, const Output& output, const Watch& watch) {
+  Meter meter(watch, payload_bytes(plan), kSavingStopped);
+  write_file(plan, output, meter);
+  meter.finish();
+  meter.stop_if_asked();
+}
+
+SaveReport save_shards(FileSystem& system, Supply& supply, const Value& tree,
+                       const std::string& folder, const SaveOptions& options,
+                       std::uint64_t memory) {
+  if (options.format == FileFormat::pth)
+    return save_archive_shards(system, supply, tree, folder, options, memory);
+  return save_safetensors_shards(system, supply, tree, folder, options, memory);
+}
+
+}  // namespace
+
+void check_memory(const FilePlan& plan, std::uint64_t memory) {
+  std::uint64_t largest = 0;
+  for (const PlannedRecord& record : plan.records) {
+    if (!record.payload->divisible() && record.payload->memory() == nullptr)
+      largest = std::max(largest, record.payload->whole());
+  }
+  if (largest <= memory) return;
+  throw ValueError(concat("a tensor that cannot be read in parts, as it is deflated or has gaps, ",
+                          "needs ", largest, " bytes of memory, and ", memory,
+                          " may be used: allow more"));
+}
+
+SaveReport save_with(FileSystem& system, Supply& supply, const Value& value,
+                     const std::string& path, const SaveOptions& options, std::uint64_t memory) {
+  Overlay overlay(supply);
+  const Value tree = options.compact ? compacted(value, overlay) : value;
+  if (options.shard_size != 0) return save_shards(system, overlay, tree, path, options, memory);
+  SaveReport report;
+  const FileFormat format = format_of(path, options);
+  const std::string archive = format == FileFormat::pth ? archive_name(path) : std::string();
+  const FilePlan plan = plan_of(tree, overlay, archive, format, options, report);
+  report.files.push_back(path);
+  report.bytes = plan.size;
+  check_memory(plan, memory);
+  if (options.dry_run) return report;
+  AtomicFile file(system, path, options.durable);
+  file.reserve(plan.size);
+  write(plan, AtomicOutput(file), options.watch);
+  file.commit();
+  return report;
+}
+
+SaveReport save(const Value& value, const std::string& path, const SaveOptions& options) {
+  MemorySupply supply;
+  return save_with(FileSystem::system(), supply, value, path, options);
+}
+
+namespace {
+
+// Into something that has no name.
+template <class Open, class Close>
+SaveReport save_nameless(const Value& value, const SaveOptions& options, Open&& open,
+                         Close&& close) {
+  if (options.shard_size != 0)
+    throw ValueError("save: several files need a folder: give a path with .shard_size");
+  SaveReport report;
+  MemorySupply supply;
+  Overlay overlay(supply);
+  const Value tree = options.compact ? compacted(value, overlay) : value;
+  const FilePlan plan =
+      plan_of(tree, overlay, "archive", options.format.value_or(FileFormat::pth), options, report);
+  report.bytes = plan.size;
+  if (options.dry_run) return report;
+  const auto output = open(plan.size);
+  write(plan, output, options.watch);
+  close(output, plan.size);
+  return report;
+}
+
+}  // namespace
+
+SaveReport save(const Value& value, int descriptor, const SaveOptions& options) {
+  return save_nameless(
+      value, options,
+      [&](std::uint64_t) { return DescriptorOutput(FileSystem::system(), descriptor); },
+      [&](const DescriptorOutput& output, std::uint64_t size) {
+        output.finish(size, options.durable);
+      });
+}
+
+std::vector<std::byte> save_to_memory(const Value& value, const SaveOptions& options) {
+  std::vector<std::byte> bytes;
+  save_nameless(
+      value, options,
+      [&](std::uint64_t size) {
+        bytes.resize(static_cast<std::size_t>(size));
+        return MemoryOutput(bytes);
+      },
+      [](const MemoryOutput&, std::uint64_t) {});
+  return bytes;
+}
+
+}  // namespace tenon

@@ -1,0 +1,236 @@
+#include "io/shards.h"
+
+#include <fcntl.h>
+#include <simdjson.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <functional>
+#include <set>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "io/archive_plan.h"
+#include "io/outputs.h"
+#include "io/safetensors_plan.h"
+#include "io/tree_map.h"
+#include "io/value_json.h"
+#include "tenon/body.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+namespace {
+
+// What goes into one file.
+struct Shard {
+  std::function<FilePlan(const std::string& archive)> plan;
+  std::vector<std::string> names;
+};
+
+// The names of the files an index that is there already names.
+std::set<std::string> named_by(const std::string& index) {
+  std::set<std::string> files;
+  simdjson::dom::parser parser;
+  simdjson::dom::object map;
+  if (parser.load(index)["weight_map"].get_object().get(map) != simdjson::SUCCESS) return files;
+  for (const auto field : map) {
+    std::string_view name;
+    if (field.value.get_string().get(name) != simdjson::SUCCESS) continue;
+    if (!name.empty() && name.find('/') == name.npos) files.emplace(name);
+  }
+  return files;
+}
+
+class ShardWriter {
+ public:
+  ShardWriter(FileSystem& system, std::string folder, std::string stem, std::string ending,
+              const SaveOptions& options, std::uint64_t memory)
+      : system_(system),
+        folder_(std::move(folder)),
+        stem_(std::move(stem)),
+        ending_(std::move(ending)),
+        options_(options),
+        memory_(memory) {
+    while (folder_.size() > 1 && folder_.ends_with('/')) folder_.pop_back();
+    struct stat facts{};
+    made_folder_ = system_.stat(folder_, &facts) != 0 && errno == ENOENT;
+    if (made_folder_) {
+      if (options.dry_run) return;
+      if (system_.mkdir(folder_, 0777) != 0) throw IoError("cannot make folder", folder_, errno);
+    } else if (!S_ISDIR(facts.st_mode)) {
+      throw IoError("cannot write shards into", folder_, ENOTDIR);
+    }
+  }
+  ~ShardWriter() {
+    if (done_) return;
+    for (const std::string& file : written_) system_.unlink(file);
+    if (made_folder_ && !options_.dry_run) ::rmdir(folder_.c_str());
+  }
+  ShardWriter(const ShardWriter&) = delete;
+  ShardWriter& operator=(const ShardWriter&) = delete;
+
+  void write(const std::vector<Shard>& shards, std::uint64_t payload, std::uint64_t tensors,
+             SaveReport& report) {
+    const std::string index = in_folder(concat(stem_, ending_, ".index.json"));
+    const std::set<std::string> before = named_by(index);
+    const std::string tag = free_tag(shards.size());
+    Meter meter(options_.watch, payload, kSavingStopped);
+    std::string map;
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+      const std::string name = shard_name(tag, i, shards.size());
+      const FilePlan plan = shards[i].plan(archive_name(name));
+      check_memory(plan, memory_);
+      if (!options_.dry_run) write_shard(plan, in_folder(name), meter);
+      report.files.push_back(in_folder(name));
+      report.bytes += plan.size;
+      for (const std::string& tensor : shards[i].names)
+        map += concat(map.empty() ? "\n    " : ",\n    ", json_text(tensor), ": ", json_text(name));
+    }
+    const std::string text = concat("{\n  \"metadata\": {\n    \"total_size\": ", tensors,
+                                    "\n  },\n  \"weight_map\": {", map, "\n  }\n}\n");
+    report.files.push_back(index);
+    report.bytes += text.size();
+    if (options_.dry_run) return;
+    AtomicFile file(system_, index, options_.durable);
+    file.write_at(0, std::as_bytes(std::span(text)));
+    file.commit();
+    done_ = true;
+    meter.finish();
+    std::set<std::string> now;
+    for (std::size_t i = 0; i < shards.size(); ++i) now.insert(shard_name(tag, i, shards.size()));
+    for (const std::string& old : before) {
+      if (!now.contains(old)) system_.unlink(in_folder(old));
+    }
+  }
+
+ private:
+  void write_shard(const FilePlan& plan, const std::string& path, Meter& meter) {
+    AtomicFile file(system_, path, options_.durable);
+    file.reserve(plan.size);
+    write_file(plan, AtomicOutput(file), meter);
+    meter.stop_if_asked();
+    written_.push_back(path);
+    file.commit();
+  }
+  std::string in_folder(const std::string& name) const { return concat(folder_, "/", name); }
+  std::string shard_name(const std::string& tag, std::size_t i, std::size_t count) const {
+    char numbers[64];
+    std::snprintf(numbers, sizeof numbers, "-%05zu-of-%05zu", i + 1, count);
+    return concat(stem_, tag, numbers, ending_);
+  }
+  // Nothing, if no name is taken; else what makes them free.
+  std::string free_tag(std::size_t count) {
+    for (int attempt = 1;; ++attempt) {
+      const std::string tag = attempt == 1 ? "" : concat("-v", attempt);
+      bool taken = false;
+      for (std::size_t i = 0; i < count && !taken; ++i) {
+        struct stat facts{};
+        taken = system_.lstat(in_folder(shard_name(tag, i, count)), &facts) == 0;
+      }
+      if (!taken) return tag;
+    }
+  }
+
+  FileSystem& system_;
+  std::string folder_, stem_, ending_;
+  const SaveOptions& options_;
+  std::uint64_t memory_;
+  bool made_folder_ = false, done_ = false;
+  std::vector<std::string> written_;
+};
+
+}  // namespace
+
+SaveReport save_safetensors_shards(FileSystem& system, Supply& supply, const Value& tree,
+                                   const std::string& folder, const SaveOptions& options,
+                                   std::uint64_t memory) {
+  SafetensorsPlan plan(tree, supply, options.strict);
+  if (!plan.is_flat())
+    throw ValueError("save: only a dict of tensors can be written as several files");
+  SaveReport report;
+  report.notes = plan.notes();
+  const auto& tensors = plan.tensors();
+  std::vector<Shard> shards;
+  std::uint64_t total = 0;
+  for (std::size_t first = 0; first < tensors.size() || shards.empty();) {
+    Shard shard;
+    std::size_t n = 0;
+    std::uint64_t bytes = 0;
+    for (; first + n < tensors.size(); ++n) {
+      const std::uint64_t own = plan.bytes_of(tensors[first + n]);
+      if (n != 0 && bytes + own > options.shard_size) break;
+      bytes += own;
+      shard.names.push_back(tensors[first + n].name);
+    }
+    shard.plan = [&plan, first, n](const std::string&) { return plan.file(first, n); };
+    shards.push_back(std::move(shard));
+    total += bytes;
+    first += n;
+  }
+  ShardWriter(system, folder, "model", ".safetensors", options, memory)
+      .write(shards, total, total, report);
+  return report;
+}
+
+SaveReport save_archive_shards(FileSystem& system, Supply& supply, const Value& tree,
+                               const std::string& folder, const SaveOptions& options,
+                               std::uint64_t memory) {
+  if (tree.kind() != Value::Kind::dict)
+    throw ValueError("save: only a dict of tensors can be written as several .bin files");
+  // Tensors that share a storage stay together.
+  struct Group {
+    std::vector<Value::Entry> entries;
+    std::uint64_t bytes = 0, tensors = 0;
+  };
+  std::vector<Group> groups;
+  std::unordered_map<const void*, std::size_t> by_storage;
+  for (const auto& [key, item] : tree.entries()) {
+    if (key.kind() != Value::Kind::string || !item.is_tensor() ||
+        item.as_tensor().body().is_wrapper()) {
+      throw ValueError(
+          concat("save: only a dict of tensors can be written as several .bin files, "
+                 "and under ",
+                 key.repr(), " is ", item.type_name()));
+    }
+    const Tensor tensor = item.as_tensor();
+    const auto [place, fresh] = by_storage.try_emplace(tensor.storage().identity(), groups.size());
+    if (fresh) groups.emplace_back();
+    Group& group = groups[place->second];
+    group.entries.emplace_back(key, item);
+    if (fresh && supply.has_bytes(tensor)) group.bytes = supply.storage(tensor)->size();
+    group.tensors += static_cast<std::uint64_t>(tensor.numel() * tensor.layout().itemsize());
+  }
+  std::vector<Shard> shards;
+  std::uint64_t payload = 0, total = 0;
+  for (std::size_t first = 0; first < groups.size() || shards.empty();) {
+    Shard shard;
+    std::vector<Value::Entry> entries;
+    std::uint64_t bytes = 0;
+    const std::size_t begin = first;
+    for (; first < groups.size(); ++first) {
+      if (first != begin && bytes + groups[first].bytes > options.shard_size) break;
+      bytes += groups[first].bytes;
+      total += groups[first].tensors;
+      for (Value::Entry& entry : groups[first].entries) {
+        shard.names.push_back(entry.first.as_string());
+        entries.push_back(std::move(entry));
+      }
+    }
+    payload += bytes;
+    // What is noted about modules is in the first.
+    const Value attributes = shards.empty() ? tree.attributes() : Value();
+    const Value part = dict_like(tree, std::move(entries), attributes);
+    shard.plan = [part, &supply](const std::string& archive) {
+      return plan_archive(archive, pickled(part, supply));
+    };
+    shards.push_back(std::move(shard));
+  }
+  SaveReport report;
+  ShardWriter(system, folder, "pytorch_model", ".bin", options, memory)
+      .write(shards, payload, total, report);
+  return report;
+}
+
+}  // namespace tenon

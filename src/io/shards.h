@@ -1,0 +1,26 @@
+// A state dict in several files of a folder, and an index of them.
+//
+// Note [Shards appear together]
+// Shards are written under names that are not taken. No index names them before the last one is
+// there, so it does not matter when each appears; then the index is replaced, in one step. What the
+// index before that named is removed at last. Whatever happens in between, an index and the files
+// it names belong together.
+#pragma once
+
+#include <string>
+
+#include "io/saver.h"
+
+namespace tenon {
+
+// "model-00001-of-00003.safetensors" and "model.safetensors.index.json".
+SaveReport save_safetensors_shards(FileSystem& system, Supply& supply, const Value& tree,
+                                   const std::string& folder, const SaveOptions& options,
+                                   std::uint64_t memory);
+// "pytorch_model-00001-of-00003.bin" and "pytorch_model.bin.index.json". ValueError for anything
+// but a dict of tensors.
+SaveReport save_archive_shards(FileSystem& system, Supply& supply, const Value& tree,
+                               const std::string& folder, const SaveOptions& options,
+                               std::uint64_t memory);
+
+}  // namespace tenon

@@ -1,0 +1,297 @@
+#include "io/value_json.h"
+
+#include <simdjson.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "base/text.h"
+#include "core/body_editor.h"
+#include "core/value_depth.h"
+#include "io/utf8.h"
+#include "tenon/error.h"
+
+namespace tenon {
+
+namespace {
+
+using Kind = Value::Kind;
+namespace json = simdjson::dom;
+
+std::string hex(std::string_view bytes) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string out;
+  out.reserve(bytes.size() * 2);
+  for (const char c : bytes) {
+    out.push_back(digits[static_cast<unsigned char>(c) >> 4]);
+    out.push_back(digits[static_cast<unsigned char>(c) & 15]);
+  }
+  return out;
+}
+
+std::string real_text(double value) {
+  if (std::isnan(value)) return R"({"float": "nan"})";
+  if (std::isinf(value)) return value < 0 ? R"({"float": "-inf"})" : R"({"float": "inf"})";
+  char text[40];
+  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  std::string out(text, end);
+  if (out.find_first_of(".e") == out.npos) out += ".0";
+  return out;
+}
+
+class JsonText {
+ public:
+  explicit JsonText(const std::function<std::string(const Tensor&)>& tensor) : tensor_(tensor) {}
+
+  void value(const Value& value, int depth) {
+    if (depth > kMaxDepth) too_deep();
+    switch (value.kind()) {
+      case Kind::none: out += "null"; return;
+      case Kind::boolean: out += value.as_bool() ? "true" : "false"; return;
+      case Kind::integer: out += std::to_string(value.as_int()); return;
+      case Kind::big_integer: return word("int", hex(value.big_bytes()));
+      case Kind::real: out += real_text(value.as_real()); return;
+      case Kind::complex:
+        out += concat(R"({"complex": [)", real_text(value.as_complex().real()), ", ",
+                      real_text(value.as_complex().imag()), "]}");
+        return;
+      case Kind::string: out += json_text(value.as_string()); return;
+      case Kind::bytes: return word("bytes", hex(value.as_bytes()));
+      case Kind::list: return items(value.items(), depth);
+      case Kind::tuple:
+      case Kind::set:
+        out += value.kind() == Kind::tuple ? R"({"tuple": )" : R"({"set": )";
+        items(value.items(), depth);
+        out += "}";
+        return;
+      case Kind::dict: return dict(value, depth);
+      case Kind::object:
+        out += concat(R"({"object": [)", json_text(value.object_name()));
+        for (const Value& part :
+             {value.object_arguments(), value.object_state(), value.object_items()}) {
+          out += ", ";
+          this->value(part, depth + 1);
+        }
+        out += "]}";
+        return;
+      case Kind::tensor: out += tensor_(value.as_tensor()); return;
+      case Kind::dtype: return word("dtype", std::string(info(value.as_dtype()).name));
+      case Kind::device: return word("device", value.as_device().str());
+      case Kind::size: out += concat(R"({"size": )", json_numbers(value.as_size()), "}"); return;
+    }
+  }
+  std::string out;
+
+ private:
+  void word(const char* key, const std::string& text) {
+    out += concat("{\"", key, "\": ", json_text(text), "}");
+  }
+  void items(std::span<const Value> items, int depth) {
+    out += "[";
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (i != 0) out += ", ";
+      value(items[i], depth + 1);
+    }
+    out += "]";
+  }
+  void dict(const Value& dict, int depth) {
+    out += dict.is_ordered_dict() ? R"({"ordered_dict": [)" : R"({"dict": [)";
+    bool first = true;
+    for (const auto& [key, item] : dict.entries()) {
+      out += first ? "[" : ", [";
+      first = false;
+      value(key, depth + 1);
+      out += ", ";
+      value(item, depth + 1);
+      out += "]";
+    }
+    out += "]";
+    const Value attributes = dict.attributes();
+    if (!attributes.is_none()) {
+      out += R"(, "attributes": )";
+      value(attributes, depth + 1);
+    }
+    out += "}";
+  }
+
+  const std::function<std::string(const Tensor&)>& tensor_;
+};
+
+class JsonReader {
+ public:
+  JsonReader(const std::function<Value(std::string_view)>& tensor,
+             const std::function<void(const std::string&)>& refuse)
+      : tensor_(tensor), refuse_(refuse) {}
+
+  Value value(json::element element, int depth) {
+    if (depth > kMaxDepth) refuse_("values in more than a thousand levels");
+    switch (element.type()) {
+      case json::element_type::NULL_VALUE: return {};
+      case json::element_type::BOOL: return bool(element.get_bool());
+      case json::element_type::INT64: return std::int64_t(element.get_int64());
+      case json::element_type::DOUBLE: return double(element.get_double());
+      case json::element_type::STRING: return Value(std::string_view(element.get_string()));
+      case json::element_type::ARRAY: return Value::list(items(element, depth));
+      case json::element_type::OBJECT: return object(element.get_object(), depth);
+      default: refuse_("a number that is too large");
+    }
+    return {};
+  }
+
+ private:
+  std::vector<Value> items(json::element element, int depth) {
+    std::vector<Value> out;
+    for (const json::element item : json::array(element.get_array()))
+      out.push_back(value(item, depth + 1));
+    return out;
+  }
+  std::vector<Value::Entry> pairs(json::element element, int depth) {
+    std::vector<Value::Entry> out;
+    for (const json::element item : json::array(element.get_array())) {
+      auto pair = items(item, depth);
+      if (pair.size() != 2) refuse_("an entry of a dict that is no pair");
+      const Kind key = pair[0].kind();
+      if (key == Kind::list || key == Kind::dict || key == Kind::set || key == Kind::tensor ||
+          key == Kind::object || (key == Kind::real && std::isnan(pair[0].as_real())))
+        refuse_("a key of a dict that is no plain value");
+      out.emplace_back(std::move(pair[0]), std::move(pair[1]));
+    }
+    return out;
+  }
+  std::string bytes(json::element element) const {
+    const std::string_view digits = element.get_string();
+    std::string out;
+    const auto digit = [&](char c) {
+      if (c >= '0' && c <= '9') return c - '0';
+      if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+      refuse_("bytes that are no hexadecimal digits");
+      return 0;
+    };
+    if (digits.size() % 2 != 0) refuse_("bytes that are no hexadecimal digits");
+    for (std::size_t i = 0; i < digits.size(); i += 2)
+      out.push_back(static_cast<char>(digit(digits[i]) << 4 | digit(digits[i + 1])));
+    return out;
+  }
+  double real(const Value& number) const {
+    if (number.kind() != Kind::real && number.kind() != Kind::integer) refuse_("no number");
+    return number.as_real();
+  }
+
+  Value object(json::object object, int depth) {
+    std::string_view what;
+    json::element content;
+    Value attributes;
+    std::size_t keys = 0;
+    for (const auto field : object) {
+      if (++keys == 1) {
+        what = field.key;
+        content = field.value;
+      } else if (keys == 2 && field.key == "attributes" &&
+                 (what == "dict" || what == "ordered_dict")) {
+        attributes = value(field.value, depth + 1);
+        if (attributes.kind() != Kind::dict) refuse_("attributes that are no dict");
+      } else {
+        refuse_("an object with more keys than one");
+      }
+    }
+    if (keys == 0) refuse_("an object that does not say what it is");
+    if (what == "tuple") return Value::tuple(items(content, depth));
+    if (what == "set") return Value::set(items(content, depth));
+    if (what == "dict") return Value::dict(pairs(content, depth), attributes);
+    if (what == "ordered_dict") return Value::ordered_dict(pairs(content, depth), attributes);
+    if (what == "bytes") return Value::bytes(bytes(content));
+    if (what == "int") return Value::big_integer(bytes(content));
+    if (what == "tensor") return tensor_(content.get_string());
+    if (what == "float") {
+      const std::string_view name = content.get_string();
+      if (name == "nan") return std::nan("");
+      if (name == "inf") return HUGE_VAL;
+      if (name == "-inf") return -HUGE_VAL;
+      refuse_("a float of another kind");
+    }
+    if (what == "complex") {
+      const auto parts = items(content, depth);
+      if (parts.size() != 2) refuse_("a complex number that has not two parts");
+      return std::complex<double>(real(parts[0]), real(parts[1]));
+    }
+    if (what == "dtype") {
+      const auto dtype = dtype_from_name(content.get_string());
+      if (!dtype) refuse_("a dtype that is not known");
+      return *dtype;
+    }
+    if (what == "device") {
+      try {
+        return Device(std::string(std::string_view(content.get_string())));
+      } catch (const Error& error) {
+        refuse_(error.what());
+      }
+    }
+    if (what == "size") {
+      Shape shape;
+      for (const Value& item : items(content, depth)) {
+        if (item.kind() != Kind::integer) refuse_("a size that is no integer");
+        shape.push_back(item.as_int());
+      }
+      return shape;
+    }
+    if (what == "object") {
+      auto parts = items(content, depth);
+      if (parts.size() != 4 || parts[0].kind() != Kind::string)
+        refuse_("an object that is not made of four parts");
+      return Value::object(parts[0].as_string(), parts[1], parts[2], parts[3]);
+    }
+    refuse_(concat("an object of kind ", json_text(what), " is not known"));
+    return {};
+  }
+
+  const std::function<Value(std::string_view)>& tensor_;
+  const std::function<void(const std::string&)>& refuse_;
+};
+
+}  // namespace
+
+std::string json_text(std::string_view text) {
+  if (!is_utf8(text)) throw ValueError("save: text that is not UTF-8");
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      constexpr char digits[] = "0123456789abcdef";
+      out += "\\u00";
+      out += digits[c >> 4];
+      out += digits[c & 15];
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string json_numbers(const Dims& dims) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < dims.size(); ++i) out += concat(i == 0 ? "" : ", ", dims[i]);
+  return out + "]";
+}
+
+std::string to_json(const Value& value, const std::function<std::string(const Tensor&)>& tensor) {
+  JsonText text(tensor);
+  text.value(value, 0);
+  return std::move(text.out);
+}
+
+Value from_json(std::string_view text, const std::function<Value(std::string_view)>& tensor,
+                const std::function<void(const std::string&)>& refuse) {
+  try {
+    json::parser parser;
+    if (parser.allocate(text.size(), 2100) != simdjson::SUCCESS)
+      throw OutOfMemoryError("values in JSON", text.size());
+    return JsonReader(tensor, refuse).value(parser.parse(simdjson::padded_string(text)), 0);
+  } catch (const simdjson::simdjson_error& error) {
+    refuse(concat("no JSON of the kind it should be: ", error.what()));
+  }
+  return {};
+}
+
+}  // namespace tenon

@@ -1,0 +1,34 @@
+// Values as JSON that loses nothing, for what safetensors files say beside their tensors.
+//
+// Note [Values in JSON]
+// null, true, 1, 1.0 (a real has a point or an exponent), "text" and [lists] are themselves. The
+// rest is an object with one key that says what it is: {"tuple": [...]}, {"set": [...]}, {"dict":
+// [[key, value], ...]}, {"ordered_dict": ...}, {"bytes": "6869"}, {"int": "ff00"} (two's
+// complement, lowest byte first), {"float": "nan"}, {"complex": [re, im]}, {"dtype": "float32"},
+// {"device": "cpu"}, {"size": [2, 3]}, {"tensor": "name"}, {"meta": {...}}, {"object": [name,
+// arguments, state, items]}. A dict with attributes has them under a second key, "attributes".
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tenon/value.h"
+
+namespace tenon {
+
+// Text with its quotes.
+std::string json_text(std::string_view text);
+std::string json_numbers(const Dims& dims);
+
+// Tensors are what `tensor` says. ValueError beyond a thousand levels, and for text that is not
+// UTF-8.
+std::string to_json(const Value& value, const std::function<std::string(const Tensor&)>& tensor);
+
+// The value; `tensor` gives the tensors by their names. `refuse` throws, and is called with the
+// reason for anything that is not such JSON.
+Value from_json(std::string_view json, const std::function<Value(std::string_view)>& tensor,
+                const std::function<void(const std::string&)>& refuse);
+
+}  // namespace tenon
