@@ -33,7 +33,12 @@ class Conversion {
   // The tree with tensors of their new dtypes, and what is said of each.
   Value run(const Value& tree, std::vector<ConvertedTensor>& said) {
     Walk walk(document_.source().name(), document_.objects(),
-              [&](const std::string& name, const Tensor& tensor) { choose(name, tensor, said); });
+              [&](const std::string& name, const Tensor& tensor) {
+                // Scales and the like of a tensor that is made of several stay what they are.
+                const bool part = walk_->whole() != name && !name.ends_with(".values");
+                choose(name, tensor, part, said);
+              });
+    walk_ = &walk;
     walk.run(tree);
     if (storages_.empty()) return tree;
     return mapped_tensors(tree, [&](const Tensor& tensor) -> Value {
@@ -60,9 +65,10 @@ class Conversion {
     return options_.dtype;
   }
 
-  void choose(const std::string& name, const Tensor& tensor, std::vector<ConvertedTensor>& said) {
+  void choose(const std::string& name, const Tensor& tensor, bool part,
+              std::vector<ConvertedTensor>& said) {
     const DType old = tensor.dtype();
-    const DType chosen = wanted(name, old).value_or(old);
+    const DType chosen = part ? old : wanted(name, old).value_or(old);
     said.push_back(
         {name, name, old, chosen, static_cast<std::uint64_t>(tensor.numel() * itemsize(chosen))});
     if (!overlay_.has_bytes(tensor)) return;
@@ -83,6 +89,7 @@ class Conversion {
   const Document& document_;
   Overlay& overlay_;
   const ConvertOptions& options_;
+  const Walk* walk_ = nullptr;
   std::vector<std::pair<std::function<bool(std::string_view)>, DType>> rules_;
   std::unordered_map<const void*, std::tuple<DType, DType, std::string>> seen_;
   std::unordered_map<const void*, New> storages_;

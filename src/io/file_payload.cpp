@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "io/compression.h"
@@ -48,15 +49,6 @@ class FilePayload final : public Payload {
   }
   std::shared_ptr<Payload> slice(std::uint64_t offset, std::uint64_t size) const override;
 
-  const StorageRecord& record() const noexcept { return record_; }
-  // All of it, without keeping it.
-  void compare() const {
-    std::call_once(compared_, [&] {
-      const StorageRead read{record_, nullptr};
-      read_storages({&read, 1}, true, {});
-    });
-  }
-
  private:
   struct Piece {
     std::uint64_t offset, size;
@@ -65,40 +57,47 @@ class FilePayload final : public Payload {
   StorageRecord record_;
   std::mutex mutex_;
   std::vector<Piece> pieces_;
-  mutable std::once_flag compared_;
+  std::shared_ptr<std::once_flag> compared_ = std::make_shared<std::once_flag>();
 };
 
-// A part of a storage: the whole has to be read for its checksum, once for all parts.
+// A part of a storage: the whole has to be read for its checksum, once for all parts of it.
 class FileSlice final : public Payload {
  public:
-  FileSlice(std::shared_ptr<const FilePayload> whole, std::uint64_t start, std::uint64_t size)
-      : Payload(size), whole_(std::move(whole)), start_(start) {}
-  bool divisible() const noexcept override { return whole_->divisible(); }
+  FileSlice(const StorageRecord& record, std::shared_ptr<std::once_flag> compared,
+            std::uint64_t start, std::uint64_t size)
+      : Payload(size), record_(record), compared_(std::move(compared)), start_(start) {}
+  bool divisible() const noexcept override { return !record_.deflated; }
+  std::uint64_t whole() const noexcept override {
+    return record_.deflated ? size() + record_.nbytes : size();
+  }
   void read(std::uint64_t offset, std::span<std::byte> into) override {
-    const StorageRecord& record = whole_->record();
-    if (record.deflated) {
-      std::vector<std::byte> all(static_cast<std::size_t>(record.nbytes));
-      const StorageRead read{record, all.data()};
+    if (record_.deflated) {
+      std::vector<std::byte> all(static_cast<std::size_t>(record_.nbytes));
+      const StorageRead read{record_, all.data()};
       read_storages({&read, 1}, true, {});
       std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(start_ + offset), into.size(),
                   into.begin());
       return;
     }
-    whole_->compare();
-    record.source->read_at(record.offset + start_ + offset, into);
-    if (record.big_endian) swap_bytes(into, record.dtype);
+    std::call_once(*compared_, [&] {
+      const StorageRead read{record_, nullptr};
+      read_storages({&read, 1}, true, {});
+    });
+    record_.source->read_at(record_.offset + start_ + offset, into);
+    if (record_.big_endian) swap_bytes(into, record_.dtype);
   }
   std::shared_ptr<Payload> slice(std::uint64_t offset, std::uint64_t size) const override {
-    return std::make_shared<FileSlice>(whole_, start_ + offset, size);
+    return std::make_shared<FileSlice>(record_, compared_, start_ + offset, size);
   }
 
  private:
-  std::shared_ptr<const FilePayload> whole_;
+  StorageRecord record_;
+  std::shared_ptr<std::once_flag> compared_;
   std::uint64_t start_;
 };
 
 std::shared_ptr<Payload> FilePayload::slice(std::uint64_t offset, std::uint64_t size) const {
-  return std::make_shared<FileSlice>(std::make_shared<FilePayload>(record_), offset, size);
+  return std::make_shared<FileSlice>(record_, compared_, offset, size);
 }
 
 class CastPayload final : public Payload {
@@ -148,6 +147,12 @@ std::shared_ptr<Payload> payload_of(const StorageRecord& record) {
 
 std::shared_ptr<Payload> cast_payload(std::shared_ptr<Payload> payload, DType from, DType to) {
   return std::make_shared<CastPayload>(std::move(payload), from, to);
+}
+
+void FileSupply::check_unchanged() const {
+  std::set<const Source*> sources;
+  for (const auto& [identity, left] : records_) sources.insert(left.record.source);
+  for (const Source* source : sources) source->check_unchanged();
 }
 
 bool FileSupply::has_bytes(const Tensor& tensor) const {

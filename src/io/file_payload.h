@@ -26,6 +26,7 @@ class FileSupply final : public Supply {
   bool has_bytes(const Tensor& tensor) const override;
   std::shared_ptr<Payload> storage(const Tensor& tensor) override;
   std::string location(const Tensor& tensor) const override;
+  void check_unchanged() const override;
 
  private:
   const LeftInFile& records_;

@@ -20,6 +20,7 @@ class Overlay final : public Supply {
   bool has_bytes(const Tensor& tensor) const override;
   std::shared_ptr<Payload> storage(const Tensor& tensor) override;
   std::string location(const Tensor& tensor) const override;
+  void check_unchanged() const override { below_.check_unchanged(); }
 
  private:
   struct Made {

@@ -20,6 +20,8 @@ class TENON_API Supply {
   virtual std::shared_ptr<Payload> storage(const Tensor& tensor) = 0;
   // The device the file will say: "cpu".
   virtual std::string location(const Tensor& tensor) const = 0;
+  // When everything has been read: FormatError if a file it came from has changed meanwhile.
+  virtual void check_unchanged() const {}
 };
 
 // Of tensors in memory. Those of other devices are copied to the CPU.

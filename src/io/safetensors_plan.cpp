@@ -68,7 +68,7 @@ void SafetensorsPlan::name_tensors(const Value& tree) {
   std::unordered_map<const void*, std::size_t> known;
   std::set<std::string, std::less<>> names;
   std::size_t place = 0;
-  Walk walk(file, std::size_t{1} << 24, [&](const std::string& name, const Tensor& tensor) {
+  Walk walk(file, count_values(tree), [&](const std::string& name, const Tensor& tensor) {
     if (name == kMetadata)
       throw ValueError("save: no tensor can be called __metadata__ in safetensors");
     if (!names.insert(name).second) {

@@ -74,6 +74,7 @@ SaveReport save_with(FileSystem& system, Supply& supply, const Value& value,
   AtomicFile file(system, path, options.durable);
   file.reserve(plan.size);
   write(plan, AtomicOutput(file), options.watch);
+  supply.check_unchanged();
   file.commit();
   return report;
 }

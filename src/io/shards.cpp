@@ -71,8 +71,8 @@ class ShardWriter {
   ShardWriter(const ShardWriter&) = delete;
   ShardWriter& operator=(const ShardWriter&) = delete;
 
-  void write(const std::vector<Shard>& shards, std::uint64_t payload, std::uint64_t tensors,
-             SaveReport& report) {
+  void write(const std::vector<Shard>& shards, const Supply& supply, std::uint64_t payload,
+             std::uint64_t tensors, SaveReport& report) {
     const std::string index = in_folder(concat(stem_, ending_, ".index.json"));
     const std::set<std::string> before = named_by(index);
     const std::string tag = free_tag(shards.size());
@@ -93,6 +93,7 @@ class ShardWriter {
     report.files.push_back(index);
     report.bytes += text.size();
     if (options_.dry_run) return;
+    supply.check_unchanged();
     AtomicFile file(system_, index, options_.durable);
     file.write_at(0, std::as_bytes(std::span(text)));
     file.commit();
@@ -170,7 +171,7 @@ SaveReport save_safetensors_shards(FileSystem& system, Supply& supply, const Val
     first += n;
   }
   ShardWriter(system, folder, "model", ".safetensors", options, memory)
-      .write(shards, total, total, report);
+      .write(shards, supply, total, total, report);
   return report;
 }
 
@@ -229,7 +230,7 @@ SaveReport save_archive_shards(FileSystem& system, Supply& supply, const Value& 
   }
   SaveReport report;
   ShardWriter(system, folder, "pytorch_model", ".bin", options, memory)
-      .write(shards, payload, total, report);
+      .write(shards, supply, payload, total, report);
   return report;
 }
 

@@ -16,7 +16,10 @@ class TreeMap {
   TreeMap(std::function<Value(const Tensor&)> tensors, std::function<Value(const Value&)> dicts)
       : tensors_(std::move(tensors)), dicts_(std::move(dicts)) {}
 
+  std::size_t count = 0;
+
   Value at(const Value& value, int depth) {
+    ++count;
     switch (value.kind()) {
       case Kind::tensor:
       case Kind::list:
@@ -87,6 +90,12 @@ void for_each_tensor(const Value& tree, const std::function<void(const Tensor&)>
     visit(tensor);
     return Value(tensor);
   });
+}
+
+std::size_t count_values(const Value& tree) {
+  TreeMap map({}, {});
+  map.at(tree, 0);
+  return map.count;
 }
 
 }  // namespace tenon

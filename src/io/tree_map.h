@@ -26,4 +26,7 @@ Value mapped_dicts(const Value& tree, const std::function<Value(const Value&)>& 
 // Calls it with every tensor of the tree, once each, also with those in attributes of dicts.
 void for_each_tensor(const Value& tree, const std::function<void(const Tensor&)>& visit);
 
+// How many values are in the tree, those that are the same object counted once.
+std::size_t count_values(const Value& tree);
+
 }  // namespace tenon

@@ -18,6 +18,8 @@ namespace {
 using Kind = Value::Kind;
 namespace json = simdjson::dom;
 
+constexpr std::size_t kMostText = 100'000'000;
+
 std::string hex(std::string_view bytes) {
   constexpr char digits[] = "0123456789abcdef";
   std::string out;
@@ -45,6 +47,9 @@ class JsonText {
 
   void value(const Value& value, int depth) {
     if (depth > kMaxDepth) too_deep();
+    // Parts that are used in many places are written out for each.
+    if (out.size() > kMostText)
+      throw ValueError("save: more than 100 million bytes of values beside the tensors");
     switch (value.kind()) {
       case Kind::none: out += "null"; return;
       case Kind::boolean: out += value.as_bool() ? "true" : "false"; return;
