@@ -1,14 +1,14 @@
 #include "io/storage_reader.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <mutex>
 #include <numeric>
+#include <optional>
 
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "io/compression.h"
+#include "io/meter.h"
 #include "io/source.h"
 #include "tenon/error.h"
 
@@ -60,6 +60,7 @@ class Reader {
     if (!std::is_sorted(order_.begin(), order_.end(), before))
       std::sort(order_.begin(), order_.end(), before);
     divide();
+    meter_.emplace(watch_, total_, "reading was stopped on request");
   }
 
   void run() {
@@ -75,8 +76,7 @@ class Reader {
       if (source != before) source->check_unchanged();
       before = source;
     }
-    // Another thread may have been in the callback when the last bytes were there.
-    if (watch_.progress && told_ != total_) watch_.progress(total_, total_);
+    meter_->finish();
   }
 
  private:
@@ -115,7 +115,7 @@ class Reader {
   }
 
   void work(Unit& unit) {
-    stop_if_asked();
+    meter_->stop_if_asked();
     const StorageRead& read = at(unit.first);
     if (read.record.deflated)
       inflate_whole(read);
@@ -143,7 +143,7 @@ class Reader {
       record.source->read_at(record.offset + unit.begin + done, piece);
       if (compares(record)) unit.crc = crc32(piece, unit.crc);
       if (record.big_endian && read.into != nullptr) swap_bytes(piece, record.dtype);
-      stop_if_asked();
+      meter_->stop_if_asked();
     }
   }
 
@@ -194,17 +194,10 @@ class Reader {
     }
   }
 
-  void stop_if_asked() const {
-    if (watch_.stop.stop_requested()) throw CancelledError("reading was stopped on request");
-  }
   void tell(const Unit& unit) {
     std::uint64_t bytes = unit.bytes;
     for (std::uint32_t i = 1; i < unit.count; ++i) bytes += at(unit.first + i).record.nbytes;
-    done_ += bytes;
-    if (!watch_.progress || !telling_.try_lock()) return;
-    const std::lock_guard lock(telling_, std::adopt_lock);
-    told_ = done_;
-    watch_.progress(told_, total_);
+    meter_->add(bytes);
   }
 
   std::span<const StorageRead> reads_;
@@ -213,9 +206,7 @@ class Reader {
   std::vector<std::uint32_t> order_;  // numbers of reads by their places in the file
   std::vector<Unit> units_;
   std::uint64_t total_ = 0;
-  std::atomic<std::uint64_t> done_ = 0;
-  std::mutex telling_;
-  std::uint64_t told_ = 0;
+  std::optional<Meter> meter_;  // when the total is known
 };
 
 }  // namespace
