@@ -5,6 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "io/tensors.h"
 #include "io/tree_map.h"
 #include "tenon/body.h"
 
@@ -20,14 +21,6 @@ struct Use {
   std::optional<Storage> part;
 };
 
-// The last byte of a tensor that has elements, and one more.
-std::uint64_t end_of(const Layout& layout) {
-  std::int64_t last = layout.offset;
-  for (std::size_t d = 0; d < layout.shape.size(); ++d)
-    last += (layout.shape[d] - 1) * layout.strides[d];
-  return static_cast<std::uint64_t>((last + 1) * layout.itemsize());
-}
-
 }  // namespace
 
 Value compacted(const Value& tree, Overlay& overlay) {
@@ -42,8 +35,8 @@ Value compacted(const Value& tree, Overlay& overlay) {
     ++use.tensors;
     use.unit = std::max(use.unit, static_cast<std::uint64_t>(layout.itemsize()));
     if (layout.numel() == 0) return;
-    use.first = std::min(use.first, static_cast<std::uint64_t>(layout.offset * layout.itemsize()));
-    use.last = std::max(use.last, end_of(layout));
+    use.first = std::min(use.first, bytes_of(layout).begin);
+    use.last = std::max(use.last, bytes_of(layout).end);
     use.gaps = !layout.is_non_overlapping_and_dense();
   });
   return mapped_tensors(tree, [&](const Tensor& tensor) -> Value {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "io/flattened.h"
 #include "io/overlay.h"
+#include "io/tensors.h"
 #include "io/tree_map.h"
 #include "io/value_json.h"
 #include "io/walk.h"
@@ -22,18 +23,6 @@ namespace {
 constexpr std::string_view kMetadata = "__metadata__";
 constexpr std::uint64_t kAlignment = 64;
 constexpr std::uint64_t kLargestHeader = 100'000'000;
-
-std::uint64_t begin_of(const Layout& layout) {
-  return static_cast<std::uint64_t>(layout.offset * layout.itemsize());
-}
-// Behind its last element; where it begins, if it has none.
-std::uint64_t end_of(const Layout& layout) {
-  std::int64_t last = layout.offset;
-  if (layout.numel() == 0) return begin_of(layout);
-  for (std::size_t d = 0; d < layout.shape.size(); ++d)
-    last += (layout.shape[d] - 1) * layout.strides[d];
-  return static_cast<std::uint64_t>((last + 1) * layout.itemsize());
-}
 
 // A dtype the format has no name for is kept as bytes.
 bool has_code(DType dtype) { return !info(dtype).safetensors.empty(); }
@@ -99,7 +88,7 @@ void SafetensorsPlan::find_aliases() {
     // The largest first: what is inside something is inside that.
     std::stable_sort(members.begin(), members.end(), [&](std::size_t a, std::size_t b) {
       const Layout &x = tensors_[a].tensor.layout(), &y = tensors_[b].tensor.layout();
-      return end_of(x) - begin_of(x) > end_of(y) - begin_of(y);
+      return bytes_of(x).end - bytes_of(x).begin > bytes_of(y).end - bytes_of(y).begin;
     });
     std::vector<std::size_t> carriers;
     for (const std::size_t i : members) {
@@ -107,14 +96,17 @@ void SafetensorsPlan::find_aliases() {
       const std::size_t* found = nullptr;
       for (const std::size_t& c : carriers) {
         const Layout& other = tensors_[c].tensor.layout();
-        const bool inside =
-            begin_of(own) >= begin_of(other) && end_of(own) <= end_of(other) &&
-            (begin_of(own) - begin_of(other)) % static_cast<std::uint64_t>(own.itemsize()) == 0;
+        const bool inside = bytes_of(own).begin >= bytes_of(other).begin &&
+                            bytes_of(own).end <= bytes_of(other).end &&
+                            (bytes_of(own).begin - bytes_of(other).begin) %
+                                    static_cast<std::uint64_t>(own.itemsize()) ==
+                                0;
         if (inside && is_stretch(other) && own.numel() != 0) {
           found = &c;
           break;
         }
-        if (own.numel() != 0 && begin_of(own) < end_of(other) && begin_of(other) < end_of(own)) {
+        if (own.numel() != 0 && bytes_of(own).begin < bytes_of(other).end &&
+            bytes_of(other).begin < bytes_of(own).end) {
           note(strict_, concat(tensors_[i].name, " and ", tensors_[c].name,
                                " share bytes, of which neither is all: both are written"));
         }
@@ -197,7 +189,7 @@ void SafetensorsPlan::describe(const Value& tree) {
   values_ = concat(R"({"tree": )", to_json(bare, by_name), "}");
 }
 
-std::uint64_t SafetensorsPlan::bytes_of(const NamedTensor& named) const {
+std::uint64_t SafetensorsPlan::size_of(const NamedTensor& named) const {
   const Layout& layout = named.tensor.layout();
   return static_cast<std::uint64_t>(layout.numel() * layout.itemsize());
 }
@@ -219,7 +211,8 @@ std::string SafetensorsPlan::facts_of(const NamedTensor& named, const NamedTenso
   }
   if (same) return out + "}";
   if (is_alias || !has_code(layout.dtype)) {
-    const std::uint64_t start = is_alias ? begin_of(layout) - begin_of(carrier.tensor.layout()) : 0;
+    const std::uint64_t start =
+        is_alias ? bytes_of(layout).begin - bytes_of(carrier.tensor.layout()).begin : 0;
     add("dtype", json_text(info(layout.dtype).name));
     add("shape", json_numbers(layout.shape));
     add("stride",
@@ -246,7 +239,7 @@ FilePlan SafetensorsPlan::file(std::size_t first, std::size_t count) {
   std::uint64_t at = 0;
   for (const std::size_t i : order) {
     starts[i] = at;
-    at += bytes_of(chosen[i]);
+    at += size_of(chosen[i]);
   }
 
   // Where each is among the names of this file.
@@ -293,7 +286,7 @@ FilePlan SafetensorsPlan::file(std::size_t first, std::size_t count) {
     header +=
         concat(json_text(chosen[i].name), R"(:{"dtype":")",
                known ? info(layout.dtype).safetensors : "U8", R"(","shape":)", json_numbers(shape),
-               R"(,"data_offsets":[)", starts[i], ",", starts[i] + bytes_of(chosen[i]), "]}");
+               R"(,"data_offsets":[)", starts[i], ",", starts[i] + size_of(chosen[i]), "]}");
   }
   header += "}";
   header.append((kAlignment - (8 + header.size()) % kAlignment) % kAlignment, ' ');

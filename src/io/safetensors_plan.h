@@ -40,7 +40,7 @@ class SafetensorsPlan {
   const std::vector<std::string>& notes() const noexcept { return notes_; }
   // Whether the tree is a dict of tensors, whatever else is noted of it.
   bool is_flat() const noexcept { return flat_; }
-  std::uint64_t bytes_of(const NamedTensor& tensor) const;
+  std::uint64_t size_of(const NamedTensor& tensor) const;
   // A file of some of these tensors. What is said of the tree is in the first.
   FilePlan file(std::size_t first, std::size_t count);
 

@@ -160,7 +160,7 @@ SaveReport save_safetensors_shards(FileSystem& system, Supply& supply, const Val
     std::size_t n = 0;
     std::uint64_t bytes = 0;
     for (; first + n < tensors.size(); ++n) {
-      const std::uint64_t own = plan.bytes_of(tensors[first + n]);
+      const std::uint64_t own = plan.size_of(tensors[first + n]);
       if (n != 0 && bytes + own > options.shard_size) break;
       bytes += own;
       shard.names.push_back(tensors[first + n].name);

@@ -38,4 +38,13 @@ bool is_mappable(const StorageRecord& record) {
          (record.source->start() + record.offset) % static_cast<std::uint64_t>(size) == 0;
 }
 
+ByteSpan bytes_of(const Layout& layout) {
+  const auto begin = static_cast<std::uint64_t>(layout.offset * layout.itemsize());
+  if (layout.numel() == 0) return {begin, begin};
+  std::int64_t last = layout.offset;
+  for (std::size_t d = 0; d < layout.shape.size(); ++d)
+    last += (layout.shape[d] - 1) * layout.strides[d];
+  return {begin, static_cast<std::uint64_t>((last + 1) * layout.itemsize())};
+}
+
 }  // namespace tenon

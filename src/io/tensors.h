@@ -15,4 +15,11 @@ Tensor packed_copy(const Tensor& tensor);
 // Whether a storage can be used where it lies in the file.
 bool is_mappable(const StorageRecord& record);
 
+// Where the elements of a tensor begin in its storage, and behind the last of them: the same, if it
+// has none.
+struct ByteSpan {
+  std::uint64_t begin, end;
+};
+ByteSpan bytes_of(const Layout& layout);
+
 }  // namespace tenon
