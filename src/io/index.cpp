@@ -116,7 +116,7 @@ class IndexDocument final : public Document {
   Value build(Builder& builder) const override {
     std::map<std::string, Value> found;
     std::vector<Value::Entry> aliases;
-    Value attributes;  // of the first that has some
+    Value attributes;  // of the first, as of what is noted about modules
     bool ordered = false;
     std::uint32_t first = 0;
     for (const auto& [name, shard] : shards_) {
@@ -128,8 +128,10 @@ class IndexDocument final : public Document {
         found.emplace(key.as_string(), value);
         if (shard->is_alias(key.as_string())) aliases.emplace_back(key, value);
       }
-      ordered = ordered || state.is_ordered_dict();
-      if (attributes.is_none()) attributes = state.attributes();
+      if (shard == shards_.begin()->second) {
+        ordered = state.is_ordered_dict();
+        attributes = state.attributes();
+      }
     }
     std::vector<Value::Entry> all;
     all.reserve(weights_.size());

@@ -315,6 +315,8 @@ class SafetensorsDocument final : public Document {
       stored.push_back({entry.name, &entry.tensor, entry.end - entry.begin});
     ours_ = SafetensorsNotes::read(stored, tensors, values);
     if (!ours_) return;
+    if (ours_->added_format())
+      std::erase_if(others, [](const auto& note) { return note.first == Value("format"); });
     notes_ = std::move(others);
     objects_ += ours_->tensors().size() + values.size();
   }

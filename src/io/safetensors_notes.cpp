@@ -161,6 +161,8 @@ bool SafetensorsNotes::read_values(std::string_view text) {
     } else if (field.key == "attributes" || field.key == "tree") {
       flat_ = field.key == "attributes";
       json_ = simdjson::minify(field.value);
+    } else if (field.key == "added_format") {
+      added_format_ = field.value.get_bool();
     } else {
       return false;
     }

@@ -39,6 +39,8 @@ class SafetensorsNotes {
 
   // All of them, in the order of the dict; one that is the same as another comes behind it.
   const std::vector<Known>& tensors() const noexcept { return tensors_; }
+  // Whether "format" in the metadata is only there for other readers.
+  bool added_format() const noexcept { return added_format_; }
   // The tree, made of these tensors, without the attributes the format has itself.
   Value tree(std::span<const Value> tensors, const Value& own_attributes) const;
 
@@ -47,7 +49,7 @@ class SafetensorsNotes {
   bool read_values(std::string_view json);
 
   std::vector<Known> tensors_;
-  bool flat_ = true, ordered_ = false;
+  bool flat_ = true, ordered_ = false, added_format_ = false;
   std::string json_;  // of the attributes, or of the tree
 };
 

@@ -172,21 +172,26 @@ void SafetensorsPlan::describe(const Value& tree) {
     }
     attributes = others.empty() ? Value() : Value::dict(std::move(others));
   }
+  // Without it, the library most of these files are for does not open them.
+  const bool has_format = std::any_of(metadata_.begin(), metadata_.end(),
+                                      [](const auto& entry) { return entry.first == "format"; });
+  if (!has_format) metadata_.insert(metadata_.begin(), {"format", "pt"});
+  const char* const added = has_format ? "" : R"(, "added_format": true)";
   const bool flat = flat_ = is_dict_of_tensors(tree);
   const bool ordered = tree.is_ordered_dict() && !(texts && attributes.is_none());
-  if (flat && !ordered && attributes.is_none()) return;
+  if (flat && !ordered && attributes.is_none() && has_format) return;
   if (strict_ && !flat)
     throw ValueError("save: safetensors holds a dict of tensors, and this is more than that");
   if (flat) {
     values_ = concat(R"({"state_dict": )", ordered ? "true" : "false", R"(, "attributes": )",
-                     to_json(attributes, by_name), "}");
+                     to_json(attributes, by_name), added, "}");
     return;
   }
   const Value bare =
       tree.kind() != Value::Kind::dict
           ? tree
           : dict_like(tree, {tree.entries().begin(), tree.entries().end()}, attributes);
-  values_ = concat(R"({"tree": )", to_json(bare, by_name), "}");
+  values_ = concat(R"({"tree": )", to_json(bare, by_name), added, "}");
 }
 
 std::uint64_t SafetensorsPlan::size_of(const NamedTensor& named) const {
