@@ -32,18 +32,20 @@ Value compacted(const Value& tree, Overlay& overlay) {
     if (!counts(tensor)) return;
     Use& use = uses[tensor.storage().identity()];
     const Layout& layout = tensor.layout();
-    ++use.tensors;
     use.unit = std::max(use.unit, static_cast<std::uint64_t>(layout.itemsize()));
     if (layout.numel() == 0) return;
+    ++use.tensors;
     use.first = std::min(use.first, bytes_of(layout).begin);
     use.last = std::max(use.last, bytes_of(layout).end);
-    use.gaps = !layout.is_non_overlapping_and_dense();
+    use.gaps = use.gaps || !layout.is_non_overlapping_and_dense();
   });
   return mapped_tensors(tree, [&](const Tensor& tensor) -> Value {
     if (!counts(tensor)) return tensor;
     Use& use = uses.at(tensor.storage().identity());
     Layout layout = tensor.layout();
-    if (use.tensors == 1 && use.gaps) {
+    // One that is stretched has fewer bytes as it is.
+    const auto bytes = static_cast<std::uint64_t>(layout.numel() * layout.itemsize());
+    if (use.tensors == 1 && use.gaps && bytes != 0 && bytes < use.last - use.first) {
       const auto packed = packed_payload(overlay.storage(tensor), layout);
       const Layout dense = Layout::packed(layout.shape, layout.dtype, Device::meta());
       return overlay.tensor(tensor, dense, overlay.add(packed, overlay.location(tensor)));

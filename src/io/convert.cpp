@@ -68,7 +68,8 @@ class Conversion {
   void choose(const std::string& name, const Tensor& tensor, bool part,
               std::vector<ConvertedTensor>& said) {
     const DType old = tensor.dtype();
-    const DType chosen = part ? old : wanted(name, old).value_or(old);
+    const bool stays = part || !overlay_.has_bytes(tensor);
+    const DType chosen = stays ? old : wanted(name, old).value_or(old);
     said.push_back(
         {name, name, old, chosen, static_cast<std::uint64_t>(tensor.numel() * itemsize(chosen))});
     if (!overlay_.has_bytes(tensor)) return;

@@ -308,7 +308,8 @@ class Pickler {
     if (!layout.conj && !layout.neg) return;
     out_.op(kEmptyDict);
     out_.remember(nullptr);
-    const char* const names[] = {layout.conj ? "conj" : "neg", "neg"};
+    // In the order of PyTorch's table.
+    const char* const names[] = {layout.neg ? "neg" : "conj", "conj"};
     out_.items(Batches::of_dict, layout.conj && layout.neg ? 2 : 1, [&](std::size_t i) {
       out_.text(names[i], nullptr);
       out_.boolean(true);

@@ -138,13 +138,24 @@ bool SafetensorsNotes::add_tensors(std::span<const StoredTensor> stored, std::st
   for (const auto& [name, note] : notes) {
     if (note.of.empty()) continue;
     const auto carrier = by_name.find(note.of);
-    if (carrier == by_name.end()) return false;
+    if (carrier == by_name.end()) continue;
     Known& known = all[static_cast<std::size_t>(*note.at)];
     known = {std::string(name), carrier->second, record_of(note, stored[carrier->second])};
     if (!note.dtype) {
       known.record = all[place_of[carrier->second]].record;
       known.same = static_cast<std::int64_t>(place_of[carrier->second]);
     }
+  }
+  // The same tensor as an alias before it.
+  for (const auto& [name, note] : notes) {
+    if (note.of.empty() || by_name.contains(note.of)) continue;
+    const auto other = notes.find(note.of);
+    if (other == notes.end() || note.dtype || !by_name.contains(other->second.of) ||
+        *other->second.at >= *note.at)
+      return false;
+    const auto at = static_cast<std::size_t>(*other->second.at);
+    all[static_cast<std::size_t>(*note.at)] = {std::string(name), all[at].stored, all[at].record,
+                                               static_cast<std::int64_t>(at)};
   }
   tensors_ = std::move(all);
   return true;

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "base/text.h"
 #include "io/flattened.h"
@@ -25,7 +26,10 @@ constexpr std::uint64_t kAlignment = 64;
 constexpr std::uint64_t kLargestHeader = 100'000'000;
 
 // A dtype the format has no name for is kept as bytes.
-bool has_code(DType dtype) { return !info(dtype).safetensors.empty(); }
+bool has_code(const Layout& layout) {
+  if (layout.dtype == float4_e2m1fn_x2 && layout.shape.empty()) return false;  // two numbers
+  return !info(layout.dtype).safetensors.empty();
+}
 
 bool is_dict_of_tensors(const Value& tree) {
   if (tree.kind() != Value::Kind::dict) return false;
@@ -116,9 +120,9 @@ void SafetensorsPlan::find_aliases() {
         continue;
       }
       NamedTensor& carrier = tensors_[*found];
-      for (NamedTensor& alias : tensors_[i].aliases) carrier.aliases.push_back(std::move(alias));
-      tensors_[i].aliases.clear();
+      const auto same = std::exchange(tensors_[i].aliases, {});
       carrier.aliases.push_back(std::move(tensors_[i]));
+      carrier.aliases.insert(carrier.aliases.end(), same.begin(), same.end());
       gone[i] = true;
     }
   }
@@ -129,7 +133,7 @@ void SafetensorsPlan::find_aliases() {
   tensors_ = std::move(kept);
   for (const NamedTensor& named : tensors_) {
     const Layout& layout = named.tensor.layout();
-    if (!has_code(layout.dtype)) {
+    if (!has_code(layout)) {
       note(strict_, concat(named.name, ": safetensors has no ", info(layout.dtype).name,
                            ", so others see its bytes"));
     }
@@ -215,7 +219,7 @@ std::string SafetensorsPlan::facts_of(const NamedTensor& named, const NamedTenso
     add("at", std::to_string(place));
   }
   if (same) return out + "}";
-  if (is_alias || !has_code(layout.dtype)) {
+  if (is_alias || !has_code(layout)) {
     const std::uint64_t start =
         is_alias ? bytes_of(layout).begin - bytes_of(carrier.tensor.layout()).begin : 0;
     add("dtype", json_text(info(layout.dtype).name));
@@ -260,9 +264,15 @@ FilePlan SafetensorsPlan::file(std::size_t first, std::size_t count) {
       if (!one.empty()) facts += concat(facts.empty() ? "{" : ", ", json_text(name), ": ", one);
     };
     add(named.name, facts_of(named, named, 0));
+    // One tensor under several names is described under the first of them.
+    std::unordered_map<const void*, const NamedTensor*> described = {
+        {Value(named.tensor).identity(), &named}};
     for (const NamedTensor& alias : named.aliases) {
+      const NamedTensor* before =
+          described.try_emplace(Value(alias.tensor).identity(), &alias).first->second;
       const auto found = std::lower_bound(places.begin(), places.end(), alias.place);
-      add(alias.name, facts_of(alias, named, static_cast<std::size_t>(found - places.begin())));
+      add(alias.name, facts_of(alias, before == &alias ? named : *before,
+                               static_cast<std::size_t>(found - places.begin())));
     }
   }
   auto metadata = metadata_;
@@ -282,10 +292,10 @@ FilePlan SafetensorsPlan::file(std::size_t first, std::size_t count) {
   }
   for (std::size_t i = 0; i < count; ++i) {
     const Layout& layout = chosen[i].tensor.layout();
-    const bool known = has_code(layout.dtype);
+    const bool known = has_code(layout);
     Shape shape = layout.shape;
     // The format counts numbers of four bits, PyTorch pairs of them.
-    if (layout.dtype == float4_e2m1fn_x2 && !shape.empty()) shape[shape.size() - 1] *= 2;
+    if (layout.dtype == float4_e2m1fn_x2 && known) shape[shape.size() - 1] *= 2;
     if (!known) shape.push_back(layout.itemsize());
     separate();
     header +=
