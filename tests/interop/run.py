@@ -5,7 +5,7 @@ usage: run.py [SEED]
 
 Without a seed a new one is drawn and printed. tests/interop/generate.py asks PyTorch; the parity tests then read
 its answers instead of the recorded ones. tests/interop/checkpoints.py has PyTorch and safetensors write files, and looks at
-what we read in them.
+what we read in them; tests/interop/saving.py opens with both what we write.
 """
 import os
 import pathlib
@@ -31,6 +31,7 @@ def main():
     build = ROOT / "build" / "gcc"
     failed |= subprocess.run([sys.executable, ROOT / "tests" / "interop" / "checkpoints.py", build / "cli" / "tenon",
                               build / "examples" / "read_checkpoint", str(seed)]).returncode
+    failed |= subprocess.run([sys.executable, ROOT / "tests" / "interop" / "saving.py", build / "cli" / "tenon", str(seed)]).returncode
     return failed
 
 
