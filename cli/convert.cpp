@@ -36,7 +36,7 @@ is executed, and its bytes are compared with their checksums. OUT appears whole 
   --add-prefix TEXT     names with it
   --rename A=B          one name, or with --rename-re every match of A, \1 being a group in B
   --rename-re RE=TEXT
-  --compact             of storages only what tensors use
+  --compact             of storages only the stretch that tensors use
   --strict              refuse what OUT's format cannot hold as it is
   --force               replace OUT if there is one
   --memory SIZE         about what may be used (1GiB)

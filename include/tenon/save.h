@@ -30,8 +30,8 @@ enum class FileFormat : std::uint8_t {
 struct SaveOptions {
   // Unless said: safetensors if the path ends in .safetensors, else pth.
   std::optional<FileFormat> format = {};
-  // Of a storage only what tensors use, and a tensor with gaps without them. PyTorch saves all of a
-  // storage, even for a view of two elements.
+  // Of a storage only from the first byte that tensors use to the last, and a tensor that has one
+  // for itself without gaps. PyTorch saves all of a storage, even for a view of two elements.
   bool compact = false;
   // ValueError for what the format cannot hold as it is, where it would be noted and changed: see
   // SaveReport::notes.
