@@ -321,7 +321,8 @@ class Judge:
             with safetensors.safe_open(path, "pt") as file:
                 # The format is added for transformers, and what is ours is ours.
                 theirs = {key: text for key, text in (file.metadata() or {}).items() if not key.startswith("tenon.")}
-                if theirs != {"format": "pt", **(metadata or {})}:
+                added = {} if path == source else {"format": "pt"}
+                if theirs != {**added, **(metadata or {})}:
                     self.wrong(path, f"metadata {file.metadata()} and not {metadata}")
 
         check(source)
