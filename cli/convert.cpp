@@ -135,6 +135,7 @@ std::string understand(const Options& given, ConvertOptions& options) {
     const auto [pattern, name] = split(one, equals);
     const auto dtype = dtype_in(name);
     if (!dtype) return "--dtype-for names no floating dtype: " + name;
+    static_cast<void>(matching(pattern));  // throws if it is wrong
     options.dtype_for.emplace_back(pattern, *dtype);
   }
   if (given.has_filter) options.filter = matching(given.filter);

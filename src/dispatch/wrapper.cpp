@@ -44,7 +44,6 @@ std::string last_name(const std::type_info& type) {
   return colon == std::string::npos ? name : name.substr(colon + 2);
 }
 
-
 }  // namespace
 
 bool WrapperClass::derives_from(const WrapperClass& other) const noexcept {

@@ -175,20 +175,21 @@ FilePlan plan_archive(const std::string& archive, Pickled pickled) {
   FilePlan plan;
   auto entries = std::make_shared<std::vector<Entry>>();
   std::uint64_t at = 0;
-  const auto add = [&](std::string_view name, std::shared_ptr<Payload> payload) {
+  const auto add = [&](std::string_view name, std::shared_ptr<Payload> payload, bool counts) {
     Entry entry{concat(archive, "/", name), at, payload->size()};
-    PlannedRecord record{at, local_header(entry), std::move(payload), entry.descriptor_size()};
+    PlannedRecord record{at, local_header(entry), std::move(payload), entry.descriptor_size(),
+                         counts};
     at += record.lead.size() + entry.size + record.behind;
     entries->push_back(std::move(entry));
     plan.records.push_back(std::move(record));
   };
-  add("data.pkl", payload_of(std::move(pickled.program)));
-  add(".format_version", payload_of("1"));
-  add(".storage_alignment", payload_of(std::to_string(kAlignment)));
-  add("byteorder", payload_of("little"));
+  add("data.pkl", payload_of(std::move(pickled.program)), false);
+  add(".format_version", payload_of("1"), false);
+  add(".storage_alignment", payload_of(std::to_string(kAlignment)), false);
+  add("byteorder", payload_of("little"), false);
   for (std::size_t i = 0; i < pickled.storages.size(); ++i)
-    add(concat("data/", i), std::move(pickled.storages[i]));
-  add("version", payload_of("3\n"));
+    add(concat("data/", i), std::move(pickled.storages[i]), true);
+  add("version", payload_of("3\n"), false);
 
   // The id is made of the checksums, so it is known last, with the directory.
   const Entry last{concat(archive, "/", kId), at, kIdLength};

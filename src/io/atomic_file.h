@@ -40,6 +40,8 @@ class TENON_API AtomicFile {
   // is where things fail, then publish() all. Each once, and no writing after the first.
   void sync();
   void publish();
+  // Whether it has its name, also when the folder could not be synced after that.
+  bool is_published() const noexcept { return state_ == State::published; }
 
  private:
   struct Target;

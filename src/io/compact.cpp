@@ -35,9 +35,12 @@ Value compacted(const Value& tree, Overlay& overlay) {
     use.unit = std::max(use.unit, static_cast<std::uint64_t>(layout.itemsize()));
     if (layout.numel() == 0) return;
     ++use.tensors;
-    use.first = std::min(use.first, bytes_of(layout).begin);
-    use.last = std::max(use.last, bytes_of(layout).end);
-    use.gaps = use.gaps || !layout.is_non_overlapping_and_dense();
+    const ByteSpan span = bytes_of(layout);
+    use.first = std::min(use.first, span.begin);
+    use.last = std::max(use.last, span.end);
+    // An expanded tensor is more without its overlaps than with them.
+    use.gaps =
+        static_cast<std::uint64_t>(layout.numel() * layout.itemsize()) < span.end - span.begin;
   });
   return mapped_tensors(tree, [&](const Tensor& tensor) -> Value {
     if (!counts(tensor)) return tensor;

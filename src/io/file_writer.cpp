@@ -119,14 +119,14 @@ class Writer {
       payload.read(0, own);
       payload.finish();
       at += own.size();
-      data += own.size();
+      if (records[i].counts) data += own.size();
       if (plan_.behind) {
         crcs_[unit.first + i] = crc32(own);
         put(plan_.behind(unit.first + i, crcs_[unit.first + i]));
       }
     }
     output_.write_at(records[0].start, memory);
-    meter_.add(data);
+    if (data != 0) meter_.add(data);
   }
 
   void part(Unit& unit) {
@@ -158,7 +158,7 @@ class Writer {
       }
       if (plan_.behind) unit.crc = crc32(piece, unit.crc);
       output_.write_at(start + unit.begin + done, piece);
-      meter_.add(n);
+      if (record.counts) meter_.add(n);
       meter_.stop_if_asked();
     }
   }
@@ -191,7 +191,9 @@ class Writer {
 
 std::uint64_t payload_bytes(const FilePlan& plan) {
   std::uint64_t bytes = 0;
-  for (const PlannedRecord& record : plan.records) bytes += record.payload->size();
+  for (const PlannedRecord& record : plan.records) {
+    if (record.counts) bytes += record.payload->size();
+  }
   return bytes;
 }
 

@@ -28,6 +28,7 @@ struct PlannedRecord {
   std::string lead;         // what comes before its bytes
   std::shared_ptr<Payload> payload;
   std::uint32_t behind = 0;  // how many bytes come behind them
+  bool counts = true;        // as work: bytes of tensors do, what the format says of them does not
 };
 
 struct FilePlan {
@@ -39,7 +40,7 @@ struct FilePlan {
   std::function<std::string(std::span<const std::uint32_t> crcs)> tail;
 };
 
-// Of all payloads.
+// Of all payloads that count as work.
 std::uint64_t payload_bytes(const FilePlan& plan);
 
 void write_file(const FilePlan& plan, const Output& output, Meter& meter);

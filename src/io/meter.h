@@ -24,7 +24,9 @@ class Meter {
     done_ += bytes;
     if (!watch_.progress || !telling_.try_lock()) return;
     const std::lock_guard lock(telling_, std::adopt_lock);
-    told_ = done_;
+    const std::uint64_t done = done_;
+    if (told_ == done) return;  // another thread told it with its own
+    told_ = done;
     watch_.progress(told_, total_);
   }
   // When all threads are through: another may have been telling when the last bytes were there.

@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "base/text.h"
+#include "io/utf8.h"
+#include "tenon/error.h"
 
 namespace tenon {
 
@@ -79,6 +81,9 @@ void PickleWriter::real(double value) {
 
 void PickleWriter::text(std::string_view value, const void* identity) {
   if (again(identity)) return;
+  if (!is_utf8(value)) throw ValueError("save: text that is not UTF-8");
+  if (value.size() > std::numeric_limits<std::uint32_t>::max())
+    throw ValueError("save: a text of 4 GiB or more");
   op(kBinUnicode);
   number(static_cast<std::uint32_t>(value.size()));
   out_.append(value);

@@ -38,7 +38,7 @@ class PickleWriter {
   void integer(std::int64_t value);
   void big_integer(std::string_view bytes);  // two's complement, lowest first, shortest
   void real(double value);
-  // Into the memo too, as the next two.
+  // Into the memo too, as the next two. ValueError if it is not UTF-8, or 4 GiB or more.
   void text(std::string_view value, const void* identity);
   void global(std::string_view module, std::string_view name);
   void tuple_of_integers(const std::int64_t* values, std::size_t n);

@@ -164,7 +164,7 @@ bool SafetensorsNotes::add_tensors(std::span<const StoredTensor> stored, std::st
 bool SafetensorsNotes::read_values(std::string_view text) {
   if (text.empty()) return true;
   json::parser parser;
-  if (parser.allocate(text.size(), 2100) != simdjson::SUCCESS) return false;
+  if (parser.allocate(text.size(), kJsonDepth) != simdjson::SUCCESS) return false;
   const json::element root = parser.parse(simdjson::padded_string(text));
   for (const auto field : json::object(root.get_object())) {
     if (field.key == "state_dict") {

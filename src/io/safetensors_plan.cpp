@@ -142,8 +142,14 @@ void SafetensorsPlan::find_aliases() {
                            ": that it is a view of conjugates or negatives is not kept; "
                            "its elements are"));
     }
-    if (!named.tensor.attributes().empty())
-      note(strict_, concat(named.name, ": its attributes are not kept"));
+    const auto without_attributes = [&](const NamedTensor& one) {
+      if (!one.tensor.attributes().empty())
+        note(strict_, concat(one.name, ": its attributes are not kept"));
+    };
+    without_attributes(named);
+    for (const NamedTensor& alias : named.aliases) {
+      if (!alias.tensor.is(named.tensor)) without_attributes(alias);
+    }
     if (!layout.is_contiguous() && layout.numel() != 0) {
       note(strict_, concat(named.name, ": its strides ", layout.strides.repr(),
                            " are not kept: safetensors holds elements in order"));
@@ -318,11 +324,11 @@ FilePlan SafetensorsPlan::file(std::size_t first, std::size_t count) {
   lead += header;
   const std::uint64_t start = lead.size();
   plan.size = start + at;
-  plan.records.push_back({0, {}, payload_of(std::move(lead)), 0});
+  plan.records.push_back({0, {}, payload_of(std::move(lead)), 0, false});
   for (const std::size_t i : order) {
     const Tensor& tensor = chosen[i].tensor;
     plan.records.push_back(
-        {start + starts[i], {}, packed_payload(supply_.storage(tensor), tensor.layout()), 0});
+        {start + starts[i], {}, packed_payload(supply_.storage(tensor), tensor.layout()), 0, true});
   }
   return plan;
 }

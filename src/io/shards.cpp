@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <set>
 #include <unordered_map>
 
@@ -14,6 +15,7 @@
 #include "io/archive_plan.h"
 #include "io/outputs.h"
 #include "io/safetensors_plan.h"
+#include "io/temporary_file.h"
 #include "io/tree_map.h"
 #include "io/value_json.h"
 #include "tenon/body.h"
@@ -43,7 +45,13 @@ std::set<std::string> named_by(const std::string& index) {
   return files;
 }
 
+[[noreturn]] void no_tensors() {
+  throw ValueError("save: an index names tensors, and there are none: write one file");
+}
+
 class ShardWriter {
+  static constexpr std::size_t kMostHeld = 256;
+
  public:
   ShardWriter(FileSystem& system, std::string folder, std::string stem, std::string ending,
               const SaveOptions& options, std::uint64_t memory)
@@ -55,18 +63,24 @@ class ShardWriter {
         memory_(memory) {
     while (folder_.size() > 1 && folder_.ends_with('/')) folder_.pop_back();
     struct stat facts{};
-    made_folder_ = system_.stat(folder_, &facts) != 0 && errno == ENOENT;
-    if (made_folder_) {
-      if (options.dry_run) return;
-      if (system_.mkdir(folder_, 0777) != 0) throw IoError("cannot make folder", folder_, errno);
-    } else if (!S_ISDIR(facts.st_mode)) {
-      throw IoError("cannot write shards into", folder_, ENOTDIR);
+    if (uninterrupted([&] { return system_.stat(folder_, &facts); }) == 0) {
+      if (!S_ISDIR(facts.st_mode)) throw IoError("cannot write shards into it", folder_, ENOTDIR);
+      return;
     }
+    if (const int error = errno; error != ENOENT)
+      throw IoError("cannot look at it", folder_, error);
+    if (options.dry_run) return;
+    if (uninterrupted([&] { return system_.mkdir(folder_, 0777); }) != 0) {
+      const int error = errno;
+      throw IoError("cannot make the folder", folder_, error);
+    }
+    made_folder_ = true;
   }
   ~ShardWriter() {
     if (done_) return;
-    for (const std::string& file : written_) system_.unlink(file);
-    if (made_folder_ && !options_.dry_run) ::rmdir(folder_.c_str());
+    held_.clear();
+    for (const std::string& file : written_) remove(file);
+    if (made_folder_) ::rmdir(folder_.c_str());
   }
   ShardWriter(const ShardWriter&) = delete;
   ShardWriter& operator=(const ShardWriter&) = delete;
@@ -76,6 +90,7 @@ class ShardWriter {
     const std::string index = in_folder(concat(stem_, ending_, ".index.json"));
     const std::set<std::string> before = named_by(index);
     const std::string tag = free_tag(shards.size());
+    if (!options_.dry_run) remove_leftovers(system_, folder_, stem_, ending_);
     Meter meter(options_.watch, payload, kSavingStopped);
     std::string map;
     for (std::size_t i = 0; i < shards.size(); ++i) {
@@ -94,26 +109,49 @@ class ShardWriter {
     report.bytes += text.size();
     if (options_.dry_run) return;
     supply.check_unchanged();
+    publish();
     AtomicFile file(system_, index, options_.durable);
     file.write_at(0, std::as_bytes(std::span(text)));
-    file.commit();
-    done_ = true;
+    file.sync();
     meter.finish();
+    meter.stop_if_asked();
+    try {
+      file.publish();
+    } catch (...) {
+      // Nobody confirms that the new index stays. Until then either may be found after a power cut,
+      // and needs its files.
+      done_ = file.is_published();
+      throw;
+    }
+    done_ = true;
     std::set<std::string> now;
     for (std::size_t i = 0; i < shards.size(); ++i) now.insert(shard_name(tag, i, shards.size()));
     for (const std::string& old : before) {
-      if (!now.contains(old)) system_.unlink(in_folder(old));
+      if (!now.contains(old)) remove(in_folder(old));
     }
   }
 
  private:
   void write_shard(const FilePlan& plan, const std::string& path, Meter& meter) {
-    AtomicFile file(system_, path, options_.durable);
+    // Each holds a descriptor.
+    if (held_.size() == kMostHeld) publish();
+    held_.push_back(std::make_unique<AtomicFile>(system_, path, options_.durable));
+    AtomicFile& file = *held_.back();
     file.reserve(plan.size);
     write_file(plan, AtomicOutput(file), meter);
     meter.stop_if_asked();
-    written_.push_back(path);
-    file.commit();
+    file.sync();
+  }
+  void publish() {
+    for (const auto& file : held_) {
+      written_.push_back(file->path());
+      file->publish();
+    }
+    held_.clear();
+  }
+  // What cannot be removed stays, named by no index.
+  void remove(const std::string& path) const {
+    uninterrupted([&] { return system_.unlink(path); });
   }
   std::string in_folder(const std::string& name) const { return concat(folder_, "/", name); }
   std::string shard_name(const std::string& tag, std::size_t i, std::size_t count) const {
@@ -128,7 +166,11 @@ class ShardWriter {
       bool taken = false;
       for (std::size_t i = 0; i < count && !taken; ++i) {
         struct stat facts{};
-        taken = system_.lstat(in_folder(shard_name(tag, i, count)), &facts) == 0;
+        const std::string path = in_folder(shard_name(tag, i, count));
+        taken = uninterrupted([&] { return system_.lstat(path, &facts); }) == 0;
+        // Not to be known is not to be free: what is there may be another index's.
+        const int error = taken ? ENOENT : errno;
+        if (error != ENOENT) throw IoError("cannot look at it", path, error);
       }
       if (!taken) return tag;
     }
@@ -139,6 +181,7 @@ class ShardWriter {
   const SaveOptions& options_;
   std::uint64_t memory_;
   bool made_folder_ = false, done_ = false;
+  std::vector<std::unique_ptr<AtomicFile>> held_;  // written, and without their names yet
   std::vector<std::string> written_;
 };
 
@@ -153,9 +196,10 @@ SaveReport save_safetensors_shards(FileSystem& system, Supply& supply, const Val
   SaveReport report;
   report.notes = plan.notes();
   const auto& tensors = plan.tensors();
+  if (tensors.empty()) no_tensors();
   std::vector<Shard> shards;
   std::uint64_t total = 0;
-  for (std::size_t first = 0; first < tensors.size() || shards.empty();) {
+  for (std::size_t first = 0; first < tensors.size();) {
     Shard shard;
     std::size_t n = 0;
     std::uint64_t bytes = 0;
@@ -180,6 +224,7 @@ SaveReport save_archive_shards(FileSystem& system, Supply& supply, const Value& 
                                std::uint64_t memory) {
   if (tree.kind() != Value::Kind::dict)
     throw ValueError("save: only a dict of tensors can be written as several .bin files");
+  if (tree.entries().empty()) no_tensors();
   // Tensors that share a storage stay together.
   struct Group {
     std::vector<Value::Entry> entries;
@@ -205,7 +250,7 @@ SaveReport save_archive_shards(FileSystem& system, Supply& supply, const Value& 
   }
   std::vector<Shard> shards;
   std::uint64_t payload = 0, total = 0;
-  for (std::size_t first = 0; first < groups.size() || shards.empty();) {
+  for (std::size_t first = 0; first < groups.size();) {
     Shard shard;
     std::vector<Value::Entry> entries;
     std::uint64_t bytes = 0;

@@ -2,9 +2,10 @@
 //
 // Note [Shards appear together]
 // Shards are written under names that are not taken. No index names them before the last one is
-// there, so it does not matter when each appears; then the index is replaced, in one step. What the
-// index before that named is removed at last. Whatever happens in between, an index and the files
-// it names belong together.
+// there; then the index is replaced, in one step. What the index before that named is removed at
+// last. Whatever happens in between, an index and the files it names belong together. Shards get
+// their names only when all of them are written, so that of a process that is killed before only
+// temporary files are left, which the next one removes.
 #pragma once
 
 #include <string>
@@ -18,7 +19,7 @@ SaveReport save_safetensors_shards(FileSystem& system, Supply& supply, const Val
                                    const std::string& folder, const SaveOptions& options,
                                    std::uint64_t memory);
 // "pytorch_model-00001-of-00003.bin" and "pytorch_model.bin.index.json". ValueError for anything
-// but a dict of tensors.
+// but a dict of tensors, at least one.
 SaveReport save_archive_shards(FileSystem& system, Supply& supply, const Value& tree,
                                const std::string& folder, const SaveOptions& options,
                                std::uint64_t memory);

@@ -5,8 +5,10 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "tenon/error.h"
@@ -87,6 +89,24 @@ bool remove_leftover(FileSystem& system, const std::string& name) {
 }
 
 }  // namespace
+
+void remove_leftovers(FileSystem& system, const std::string& folder, const std::string& stem,
+                      const std::string& ending) {
+  const std::string begin = concat(".", stem), end = concat(ending, kMark);
+  std::error_code error;
+  // A list first: what is removed on the way might hide others.
+  std::vector<std::string> found;
+  for (auto at = std::filesystem::directory_iterator(folder, error);
+       !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (name.starts_with(begin) && name.find(end) != name.npos)
+      found.push_back(at->path().string());
+  }
+  for (const std::string& name : found) {
+    struct stat facts{};
+    if (system.lstat(name, &facts) == 0 && S_ISREG(facts.st_mode)) remove_leftover(system, name);
+  }
+}
 
 TemporaryFile::TemporaryFile(FileSystem& system, const std::string& target, mode_t mode,
                              const std::string& shown)

@@ -36,4 +36,9 @@ class TENON_API TemporaryFile {
   int descriptor_ = -1;
 };
 
+// Those in a folder that stand beside files whose names begin and end like this, whichever they
+// are. One that somebody writes stays, and so does what cannot be removed.
+void remove_leftovers(FileSystem& system, const std::string& folder, const std::string& stem,
+                      const std::string& ending);
+
 }  // namespace tenon

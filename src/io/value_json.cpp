@@ -290,7 +290,7 @@ Value from_json(std::string_view text, const std::function<Value(std::string_vie
                 const std::function<void(const std::string&)>& refuse) {
   try {
     json::parser parser;
-    if (parser.allocate(text.size(), 2100) != simdjson::SUCCESS)
+    if (parser.allocate(text.size(), kJsonDepth) != simdjson::SUCCESS)
       throw OutOfMemoryError("values in JSON", text.size());
     return JsonReader(tensor, refuse).value(parser.parse(simdjson::padded_string(text)), 0);
   } catch (const simdjson::simdjson_error& error) {

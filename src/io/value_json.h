@@ -18,12 +18,16 @@
 
 namespace tenon {
 
+// How deep JSON of values can be: a dict in a dict is three levels further in.
+inline constexpr std::size_t kJsonDepth = 3 * 1000 + 16;
+
 // Text with its quotes.
 std::string json_text(std::string_view text);
 std::string json_numbers(const Dims& dims);
 
-// Tensors are what `tensor` says. ValueError beyond a thousand levels, and for text that is not
-// UTF-8.
+// Tensors are what `tensor` says. ValueError beyond a thousand levels, for text that is not UTF-8,
+// and beyond 100 million bytes, which is more than a file may have: what is shared is written out
+// in every place.
 std::string to_json(const Value& value, const std::function<std::string(const Tensor&)>& tensor);
 
 // The value; `tensor` gives the tensors by their names. `refuse` throws, and is called with the
