@@ -22,6 +22,7 @@
 #include "npy.h"
 #include "options.h"
 #include "progress.h"
+#include "signals.h"
 #include "text.h"
 
 namespace tenon::cli {
@@ -77,15 +78,26 @@ void write_all(int descriptor, const std::string& name, std::span<const std::byt
 
 using Sink = std::function<void(std::span<const std::byte>)>;
 
+// A signal asked for the end.
+struct Interrupted {
+  int signal;
+};
+
 // Makes a file of what the function writes. It has its name when it is whole; if anything is thrown
 // there is none, and what had the name before still has it.
 void write_file(const std::string& name, const std::function<void(const Sink&)>& write) {
+  StopOnSignal signals;
   AtomicFile file(FileSystem::system(), name, true);
   std::uint64_t at = 0;
+  const auto stop_if_asked = [&] {
+    if (signals.received() != 0) throw Interrupted{signals.received()};
+  };
   write([&](std::span<const std::byte> bytes) {
+    stop_if_asked();
     file.write_at(at, bytes);
     at += bytes.size();
   });
+  stop_if_asked();
   file.commit();
 }
 
@@ -213,7 +225,12 @@ int extract(const Options& options) {
     read(sink);
   };
   if (!options.to_stdout()) {
-    write_file(options.out, write);
+    try {
+      write_file(options.out, write);
+    } catch (const Interrupted& interrupted) {
+      std::fputs("tenon: interrupted, and nothing was written\n", stderr);
+      return 128 + interrupted.signal;
+    }
     return kYes;
   }
   // What a pipe has taken cannot be taken back: the checksum is compared before.

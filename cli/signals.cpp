@@ -10,7 +10,12 @@ namespace {
 sigset_t signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int one : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, one);
+  for (const int one : {SIGINT, SIGTERM, SIGHUP}) {
+    // What somebody has made us ignore (nohup, a job in the background) stays ignored.
+    struct sigaction now{};
+    if (sigaction(one, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) continue;
+    sigaddset(&set, one);
+  }
   return set;
 }
 

@@ -28,7 +28,7 @@ enum class FileFormat : std::uint8_t {
 };
 
 struct SaveOptions {
-  // Unless said: safetensors if the path ends in .safetensors, else pth.
+  // Unless said: safetensors if the path ends in .safetensors or there is a shard_size, else pth.
   std::optional<FileFormat> format = {};
   // Of a storage only from the first byte that tensors use to the last, and a tensor that has one
   // for itself without gaps. PyTorch saves all of a storage, even for a view of two elements.
@@ -39,9 +39,11 @@ struct SaveOptions {
   // If not 0, the path is a folder of files of about so many bytes, and an index. A tensor that is
   // larger has a file of its own.
   std::uint64_t shard_size = 0;
-  // Wait until it is on the disk. Without, it may be lost when the machine fails, never half there.
+  // Wait until it is on the disk. Without, what the file holds after the machine has failed is up
+  // to the file system; after anything else it is whole.
   bool durable = true;
-  // Write nothing: the report says what would be written, and errors are as they would be.
+  // Write nothing, and do not look at the target: the report says what would be written, and what
+  // is wrong with the tensors is an error as it would be.
   bool dry_run = false;
   Watch watch = {};
 };

@@ -77,7 +77,8 @@ class Conversion {
     const auto [seen, first_time] = seen_.try_emplace(identity, old, chosen, name);
     if (!first_time) {
       const auto& [other_old, other_chosen, other] = seen->second;
-      if (other_old == old && other_chosen == chosen) return;
+      const bool changes = chosen != old || other_chosen != other_old;
+      if (!changes || (other_old == old && other_chosen == chosen)) return;
       throw ValueError(concat("convert: ", name, " would be ", info(chosen).name, " and ", other,
                               ", which shares its memory, ", info(other_chosen).name));
     }
@@ -112,7 +113,11 @@ ConvertReport convert(const std::string& from, const std::string& to,
   tree = Conversion(*document, overlay, options).run(tree, report.tensors);
   if (!options.rename.empty()) {
     tree = renamed(tree, options.rename);
-    for (ConvertedTensor& tensor : report.tensors) tensor.new_name = options.rename(tensor.name);
+    // In the same order: renaming is about keys of the dict, whatever is below them.
+    std::size_t i = 0;
+    Walk walk(document->source().name(), document->objects(),
+              [&](const std::string& name, const Tensor&) { report.tensors[i++].new_name = name; });
+    walk.run(tree);
   }
   for (const StorageRecord& record : document->stretches()) report.source_bytes += record.stored;
   static_cast<SaveReport&>(report) =

@@ -116,6 +116,8 @@ class Writer {
       const std::span<std::byte> own(at + records[i].lead.size(),
                                      static_cast<std::size_t>(payload.size()));
       put(records[i].lead);
+      std::unique_lock lock(one_at_once_, std::defer_lock);
+      if (payload.whole() > kRun) lock.lock();
       payload.read(0, own);
       payload.finish();
       at += own.size();

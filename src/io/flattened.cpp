@@ -63,6 +63,13 @@ Value flattened_value(const Body& body, const Tensor& tensor) {
   return Value::dict(std::move(entries));
 }
 
+Value with_flattened(const Value& tree) {
+  return mapped_tensors(tree, [](const Tensor& tensor) -> Value {
+    if (!tensor.body().is_wrapper()) return tensor;
+    return with_flattened(flattened_value(tensor.body(), tensor));
+  });
+}
+
 bool is_flattened(const Value& value) noexcept {
   if (value.kind() != Value::Kind::dict || value.entries().empty()) return false;
   const auto& [key, type] = value.entries()[0];

@@ -17,6 +17,8 @@ inline constexpr std::string_view kFlattenedType = "tenon.type";
 
 // TypeError if its class does not flatten, or a part of it has a name of ours.
 Value flattened_value(const Body& body, const Tensor& tensor);
+// The tree with such dicts in the place of user-defined tensors, also of those inside others.
+Value with_flattened(const Value& tree);
 // Whether it is such a dict.
 bool is_flattened(const Value& value) noexcept;
 // The tensor of such a dict, if its class is registered; else the dict. ValueError for a dict that

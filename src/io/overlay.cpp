@@ -46,10 +46,11 @@ class PackedPayload final : public Payload {
  public:
   PackedPayload(std::shared_ptr<Payload> storage, const Layout& layout)
       : Payload(static_cast<std::uint64_t>(layout.numel() * layout.itemsize())),
-        // Its own view of a file: others may be reading the same storage.
-        storage_(storage->memory() != nullptr ? std::move(storage)
-                                              : storage->slice(0, storage->size())),
+        // Its own view of the stretch it lies in: others may be reading the same storage.
+        storage_(
+            storage->slice(bytes_of(layout).begin, bytes_of(layout).end - bytes_of(layout).begin)),
         layout_(layout) {
+    layout_.offset = 0;
     layout_.device = Device::cpu();
     if (layout_.dtype == bool_) layout_.dtype = uint8;  // as they are, also if neither 0 nor 1
   }

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "core/device_table.h"
 #include "core/value_depth.h"
+#include "io/composites.h"
 #include "io/flattened.h"
 #include "io/pickle_writer.h"
 #include "io/rebuild.h"
@@ -359,13 +360,16 @@ class Pickler {
 
   void object(const Value& value, int depth) {
     const std::string& name = value.object_name();
+    if (!is_whole_composite(value)) {
+      throw TypeError(
+          concat("save: an object of ", name,
+                 " is only a name here, and files hold tensors and plain values: leave it out"));
+    }
     if (name == kSparseName) return sparse(value, depth);
     if (name == kQuantizedName) return quantized(value, depth);
     if (name == kNestedName) return nested(value, depth);
     if (name == kLayoutName) return layout(value.object_arguments().items()[0].as_string());
-    throw TypeError(
-        concat("save: an object of ", name,
-               " is only a name here, and files hold tensors and plain values: leave it out"));
+    out_.global("torch", std::string_view(name).substr(name.rfind('.') + 1));  // a scheme
   }
   static const Value& field(const Value& object, const char* name) {
     const Value* found = object.object_state().find(name);

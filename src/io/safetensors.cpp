@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <set>
 
 #include "base/checked.h"
 #include "base/text.h"
 #include "io/document.h"
+#include "io/rebuild.h"
 #include "io/safetensors_notes.h"
 #include "io/safetensors_plan.h"
 #include "io/shown.h"
@@ -216,10 +218,7 @@ class SafetensorsDocument final : public Document {
     }
     return Value::dict(std::move(all), std::move(own));
   }
-  bool is_alias(std::string_view name) const noexcept override {
-    return ours_ && std::none_of(entries_.begin(), entries_.end(),
-                                 [&](const Entry& entry) { return entry.name == name; });
-  }
+  bool is_alias(std::string_view name) const noexcept override { return aliases_.contains(name); }
 
  private:
   // Every byte behind the header belongs to one tensor. Offsets become places in the file.
@@ -294,7 +293,9 @@ class SafetensorsDocument final : public Document {
     for (std::size_t i = 0; i < known.size(); ++i) {
       if (known[i].same >= 0) made[i] = made[static_cast<std::size_t>(known[i].same)];
     }
-    return ours_->tree(made, own);
+    return ours_->tree(made, own, [&](const Value& object) {
+      if (object.object_name() == kSparseName) builder.sparse(object);
+    });
   }
 
   // What we wrote beside the tensors, if it fits them.
@@ -318,12 +319,15 @@ class SafetensorsDocument final : public Document {
     if (ours_->added_format())
       std::erase_if(others, [](const auto& note) { return note.first == Value("format"); });
     notes_ = std::move(others);
+    for (const auto& known : ours_->tensors()) aliases_.insert(known.name);
+    for (const Entry& entry : entries_) aliases_.erase(entry.name);
     objects_ += ours_->tensors().size() + values.size();
   }
 
   std::vector<Entry> entries_;
   std::vector<Value::Entry> notes_;
   std::optional<SafetensorsNotes> ours_;
+  std::set<std::string, std::less<>> aliases_;  // names of tensors in the bytes of others
   std::size_t objects_ = 1;
 };
 

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <map>
 
+#include "io/rebuild.h"
+#include "io/sparse.h"
+#include "io/tensors.h"
 #include "io/value_json.h"
 #include "tenon/error.h"
 
@@ -28,7 +31,9 @@ Dims numbers(json::element element) {
 }
 
 struct Note {
-  std::string_view of;
+  std::optional<std::string_view> of;
+  std::optional<DType> stored_dtype;
+  std::optional<std::uint64_t> stored_bytes;
   std::optional<std::uint64_t> at;
   std::optional<DType> dtype;
   std::optional<Dims> shape, stride;
@@ -40,11 +45,15 @@ Note note_of(json::element element) {
   Note note;
   for (const auto field : json::object(element.get_object())) {
     if (field.key == "of")
-      note.of = field.value.get_string();
+      note.of = std::string_view(field.value.get_string());
     else if (field.key == "at")
       note.at = std::uint64_t(field.value.get_uint64());
     else if (field.key == "dtype")
       note.dtype = dtype_from_name(std::string_view(field.value.get_string()));
+    else if (field.key == "stored_dtype")
+      note.stored_dtype = dtype_from_name(std::string_view(field.value.get_string()));
+    else if (field.key == "stored_bytes")
+      note.stored_bytes = std::uint64_t(field.value.get_uint64());
     else if (field.key == "shape")
       note.shape = numbers(field.value);
     else if (field.key == "stride")
@@ -70,6 +79,9 @@ TensorRecord record_of(const Note& note, const StoredTensor& stored) {
   TensorRecord record = *stored.record;
   if (note.shape || note.stride || note.dtype) {
     if (!note.shape || !note.stride || !note.dtype) throw DoNotFit();
+    // Another program may have converted what is stored.
+    if (note.stored_dtype != stored.record->dtype || note.stored_bytes != stored.bytes)
+      throw DoNotFit();
     record.shape = Shape(*note.shape);
     record.stride = *note.stride;
     record.dtype = *note.dtype;
@@ -115,14 +127,14 @@ bool SafetensorsNotes::add_tensors(std::span<const StoredTensor> stored, std::st
   // Aliases say where they are among all; the others fill the places between them.
   std::size_t aliases = 0;
   for (const auto& [name, note] : notes) {
-    if (!note.of.empty()) ++aliases;
-    if (note.of.empty() != by_name.contains(name)) return false;
+    if (note.of) ++aliases;
+    if (note.of.has_value() == by_name.contains(name)) return false;
   }
   std::vector<Known> all(stored.size() + aliases);
   std::vector<bool> taken(all.size());
   std::vector<std::size_t> place_of(stored.size());
   for (const auto& [name, note] : notes) {
-    if (note.of.empty()) continue;
+    if (!note.of) continue;
     if (!note.at || *note.at >= all.size() || taken[static_cast<std::size_t>(*note.at)])
       return false;
     taken[static_cast<std::size_t>(*note.at)] = true;
@@ -136,8 +148,8 @@ bool SafetensorsNotes::add_tensors(std::span<const StoredTensor> stored, std::st
     place_of[i] = next;
   }
   for (const auto& [name, note] : notes) {
-    if (note.of.empty()) continue;
-    const auto carrier = by_name.find(note.of);
+    if (!note.of) continue;
+    const auto carrier = by_name.find(*note.of);
     if (carrier == by_name.end()) continue;
     Known& known = all[static_cast<std::size_t>(*note.at)];
     known = {std::string(name), carrier->second, record_of(note, stored[carrier->second])};
@@ -148,10 +160,10 @@ bool SafetensorsNotes::add_tensors(std::span<const StoredTensor> stored, std::st
   }
   // The same tensor as an alias before it.
   for (const auto& [name, note] : notes) {
-    if (note.of.empty() || by_name.contains(note.of)) continue;
-    const auto other = notes.find(note.of);
-    if (other == notes.end() || note.dtype || !by_name.contains(other->second.of) ||
-        *other->second.at >= *note.at)
+    if (!note.of || by_name.contains(*note.of)) continue;
+    const auto other = notes.find(*note.of);
+    if (other == notes.end() || note.dtype || !other->second.of ||
+        !by_name.contains(*other->second.of) || *other->second.at >= *note.at)
       return false;
     const auto at = static_cast<std::size_t>(*other->second.at);
     all[static_cast<std::size_t>(*note.at)] = {std::string(name), all[at].stored, all[at].record,
@@ -181,27 +193,40 @@ bool SafetensorsNotes::read_values(std::string_view text) {
   // Every tensor has to be somewhere in the tree, and everything in the tree has to be here.
   std::map<std::string_view, bool> named;
   for (const Known& known : tensors_) named.emplace(known.name, false);
-  const Value tried = from_json(
-      json_,
-      [&](std::string_view name) {
-        const auto found = named.find(name);
-        if (found == named.end()) throw DoNotFit();
-        found->second = true;
-        return Value();
-      },
-      do_not_fit);
+  std::map<std::string_view, const Known*> known;
+  for (const Known& one : tensors_) known.emplace(one.name, &one);
+  Value tried;
+  try {
+    tried = from_json(
+        json_,
+        [&](std::string_view name) -> Value {
+          const auto found = named.find(name);
+          if (found == named.end()) throw DoNotFit();
+          found->second = true;
+          return tensor_over(known.at(name)->record, Storage::without_data(0, Device::meta()),
+                             Device::meta());
+        },
+        [](const Value& object) {
+          if (object.object_name() == kSparseName) index_bounds(object, {});
+        },
+        do_not_fit);
+  } catch (const Error&) {
+    return false;
+  }
   if (flat_) return tried.is_none() || tried.kind() == Value::Kind::dict;
   return std::all_of(tensors_.begin(), tensors_.end(),
-                     [&](const Known& known) { return named.at(known.name) || known.same >= 0; });
+                     [&](const Known& one) { return named.at(one.name) || one.same >= 0; });
 }
 
-Value SafetensorsNotes::tree(std::span<const Value> tensors, const Value& own_attributes) const {
+Value SafetensorsNotes::tree(std::span<const Value> tensors, const Value& own_attributes,
+                             const std::function<void(const Value&)>& object) const {
   std::map<std::string_view, const Value*> by_name;
   for (std::size_t i = 0; i < tensors_.size(); ++i) by_name.emplace(tensors_[i].name, &tensors[i]);
-  const Value described =
-      json_.empty()
-          ? Value()
-          : from_json(json_, [&](std::string_view name) { return *by_name.at(name); }, do_not_fit);
+  const Value described = json_.empty()
+                              ? Value()
+                              : from_json(
+                                    json_, [&](std::string_view name) { return *by_name.at(name); },
+                                    object, do_not_fit);
   const auto with = [&](const Value& attributes) {
     if (own_attributes.is_none()) return attributes;
     std::vector<Value::Entry> all(own_attributes.entries().begin(), own_attributes.entries().end());

@@ -42,7 +42,9 @@ class SafetensorsNotes {
   // Whether "format" in the metadata is only there for other readers.
   bool added_format() const noexcept { return added_format_; }
   // The tree, made of these tensors, without the attributes the format has itself.
-  Value tree(std::span<const Value> tensors, const Value& own_attributes) const;
+  // `object` is told of tensors that are made of several.
+  Value tree(std::span<const Value> tensors, const Value& own_attributes,
+             const std::function<void(const Value&)>& object) const;
 
  private:
   bool add_tensors(std::span<const StoredTensor> stored, std::string_view json);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -43,9 +45,7 @@ bool is_dict_of_tensors(const Value& tree) {
 
 SafetensorsPlan::SafetensorsPlan(const Value& tree, Supply& supply, bool strict)
     : supply_(supply), strict_(strict) {
-  const Value whole = mapped_tensors(tree, [](const Tensor& tensor) -> Value {
-    return tensor.body().is_wrapper() ? flattened_value(tensor.body(), tensor) : Value(tensor);
-  });
+  const Value whole = with_flattened(tree);
   name_tensors(whole);
   describe(whole);
   find_aliases();
@@ -81,47 +81,100 @@ void SafetensorsPlan::name_tensors(const Value& tree) {
   walk.run(tree);
 }
 
+namespace {
+
+// Tensors of one storage that are written, and what lies in them.
+class Carriers {
+ public:
+  explicit Carriers(const std::vector<NamedTensor>& tensors) noexcept : tensors_(tensors) {}
+
+  // One whose bytes have all of the tensor's.
+  std::optional<std::size_t> around(const Layout& layout) const {
+    const ByteSpan own = bytes_of(layout);
+    const auto before = last_from(own.begin);
+    if (before == stretches_.end() || before->second.end < own.end) return std::nullopt;
+    const bool fits =
+        (own.begin - before->first) % static_cast<std::uint64_t>(layout.itemsize()) == 0;
+    return fits ? std::optional(before->second.tensor) : std::nullopt;
+  }
+  // One that has some of them.
+  std::optional<std::size_t> overlapping(const Layout& layout) const {
+    const ByteSpan own = bytes_of(layout);
+    if (const auto before = last_from(own.begin);
+        before != stretches_.end() && before->second.end > own.begin)
+      return before->second.tensor;
+    if (const auto next = stretches_.lower_bound(own.begin);
+        next != stretches_.end() && next->first < own.end)
+      return next->second.tensor;
+    for (const std::size_t i : others_) {
+      const ByteSpan other = bytes_of(tensors_[i].tensor.layout());
+      if (own.begin < other.end && other.begin < own.end) return i;
+    }
+    return std::nullopt;
+  }
+  void add(std::size_t tensor) {
+    const Layout& layout = tensors_[tensor].tensor.layout();
+    const ByteSpan own = bytes_of(layout);
+    if (is_stretch(layout))
+      stretches_.emplace(own.begin, Stretch{own.end, tensor});
+    else if (others_.size() < 64)
+      others_.push_back(tensor);
+  }
+
+ private:
+  struct Stretch {
+    std::uint64_t end;
+    std::size_t tensor;
+  };
+  // The last that begins there or before. Larger ones come first and what is inside them is not
+  // added, so that the later one begins, the later it ends.
+  std::map<std::uint64_t, Stretch>::const_iterator last_from(std::uint64_t begin) const {
+    const auto next = stretches_.upper_bound(begin);
+    return next == stretches_.begin() ? stretches_.end() : std::prev(next);
+  }
+
+  const std::vector<NamedTensor>& tensors_;
+  std::map<std::uint64_t, Stretch> stretches_;  // by where they begin
+  std::vector<std::size_t> others_;             // with gaps: some of them
+};
+
+}  // namespace
+
 // Tensors that lie inside the bytes of another one become its aliases.
 void SafetensorsPlan::find_aliases() {
-  std::unordered_map<const void*, std::vector<std::size_t>> by_storage;
-  for (std::size_t i = 0; i < tensors_.size(); ++i)
-    by_storage[tensors_[i].tensor.storage().identity()].push_back(i);
+  std::unordered_map<const void*, std::size_t> group_of;
+  std::vector<std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const auto [place, fresh] =
+        group_of.try_emplace(tensors_[i].tensor.storage().identity(), groups.size());
+    if (fresh) groups.emplace_back();
+    groups[place->second].push_back(i);
+  }
   std::vector<bool> gone(tensors_.size());
-  for (auto& [storage, members] : by_storage) {
+  for (auto& members : groups) {
     if (members.size() < 2) continue;
     // The largest first: what is inside something is inside that.
     std::stable_sort(members.begin(), members.end(), [&](std::size_t a, std::size_t b) {
-      const Layout &x = tensors_[a].tensor.layout(), &y = tensors_[b].tensor.layout();
-      return bytes_of(x).end - bytes_of(x).begin > bytes_of(y).end - bytes_of(y).begin;
+      const ByteSpan x = bytes_of(tensors_[a].tensor.layout()),
+                     y = bytes_of(tensors_[b].tensor.layout());
+      return x.end - x.begin > y.end - y.begin;
     });
-    std::vector<std::size_t> carriers;
+    Carriers carriers(tensors_);
     for (const std::size_t i : members) {
       const Layout& own = tensors_[i].tensor.layout();
-      const std::size_t* found = nullptr;
-      for (const std::size_t& c : carriers) {
-        const Layout& other = tensors_[c].tensor.layout();
-        const bool inside = bytes_of(own).begin >= bytes_of(other).begin &&
-                            bytes_of(own).end <= bytes_of(other).end &&
-                            (bytes_of(own).begin - bytes_of(other).begin) %
-                                    static_cast<std::uint64_t>(own.itemsize()) ==
-                                0;
-        if (inside && is_stretch(other) && own.numel() != 0) {
-          found = &c;
-          break;
-        }
-        if (own.numel() != 0 && bytes_of(own).begin < bytes_of(other).end &&
-            bytes_of(other).begin < bytes_of(own).end) {
-          note(strict_, concat(tensors_[i].name, " and ", tensors_[c].name,
+      if (own.numel() == 0) continue;
+      const auto found = carriers.around(own);
+      if (!found) {
+        if (const auto other = carriers.overlapping(own)) {
+          note(strict_, concat(tensors_[i].name, " and ", tensors_[*other].name,
                                " share bytes, of which neither is all: both are written"));
         }
-      }
-      if (found == nullptr) {
-        if (carriers.size() < 64) carriers.push_back(i);
+        carriers.add(i);
         continue;
       }
       NamedTensor& carrier = tensors_[*found];
       const auto same = std::exchange(tensors_[i].aliases, {});
-      carrier.aliases.push_back(std::move(tensors_[i]));
+      carrier.aliases.push_back(tensors_[i]);
       carrier.aliases.insert(carrier.aliases.end(), same.begin(), same.end());
       gone[i] = true;
     }
@@ -163,7 +216,10 @@ void SafetensorsPlan::describe(const Value& tree) {
   for (const NamedTensor& named : tensors_)
     names.emplace(Value(named.tensor).identity(), named.name);
   const auto by_name = [&](const Tensor& tensor) {
-    return concat(R"({"tensor": )", json_text(names.at(Value(tensor).identity())), "}");
+    const auto found = names.find(Value(tensor).identity());
+    if (found == names.end())
+      throw ValueError("save: a tensor among the attributes of a dict has no name in safetensors");
+    return concat(R"({"tensor": )", json_text(found->second), "}");
   };
   Value attributes = tree.kind() == Value::Kind::dict ? tree.attributes() : Value();
   // Texts of the format's own go back to where they came from.
@@ -173,7 +229,7 @@ void SafetensorsPlan::describe(const Value& tree) {
     texts = texts && key.kind() == Value::Kind::string && text.kind() == Value::Kind::string;
   if (texts) {
     for (const auto& [key, text] : own->entries()) {
-      if (!key.as_string().starts_with("tenon."))
+      if (key.as_string() != kTensorNotes && key.as_string() != kValueNotes)
         metadata_.emplace_back(key.as_string(), text.as_string());
     }
     std::vector<Value::Entry> others;
@@ -228,6 +284,10 @@ std::string SafetensorsPlan::facts_of(const NamedTensor& named, const NamedTenso
   if (is_alias || !has_code(layout)) {
     const std::uint64_t start =
         is_alias ? bytes_of(layout).begin - bytes_of(carrier.tensor.layout()).begin : 0;
+    const Layout& stored = is_alias ? carrier.tensor.layout() : layout;
+    const DType kept = has_code(stored) ? stored.dtype : uint8;
+    add("stored_dtype", json_text(info(kept).name));
+    add("stored_bytes", std::to_string(size_of(carrier)));
     add("dtype", json_text(info(layout.dtype).name));
     add("shape", json_numbers(layout.shape));
     add("stride",

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "io/archive_plan.h"
 #include "io/compact.h"
+#include "io/flattened.h"
 #include "io/outputs.h"
 #include "io/safetensors_plan.h"
 #include "io/saver.h"
@@ -61,7 +62,7 @@ void check_memory(const FilePlan& plan, std::uint64_t memory) {
 SaveReport save_with(FileSystem& system, Supply& supply, const Value& value,
                      const std::string& path, const SaveOptions& options, std::uint64_t memory) {
   Overlay overlay(supply);
-  const Value tree = options.compact ? compacted(value, overlay) : value;
+  const Value tree = options.compact ? compacted(with_flattened(value), overlay) : value;
   if (options.shard_size != 0) return save_shards(system, overlay, tree, path, options, memory);
   SaveReport report;
   const FileFormat format = format_of(path, options);
@@ -72,7 +73,7 @@ SaveReport save_with(FileSystem& system, Supply& supply, const Value& value,
   check_memory(plan, memory);
   if (options.dry_run) return report;
   AtomicFile file(system, path, options.durable);
-  file.reserve(plan.size);
+  if (options.durable) file.reserve(plan.size);
   write(plan, AtomicOutput(file), options.watch);
   supply.check_unchanged();
   file.commit();
@@ -95,7 +96,7 @@ SaveReport save_nameless(const Value& value, const SaveOptions& options, Open&& 
   SaveReport report;
   MemorySupply supply;
   Overlay overlay(supply);
-  const Value tree = options.compact ? compacted(value, overlay) : value;
+  const Value tree = options.compact ? compacted(with_flattened(value), overlay) : value;
   const FilePlan plan =
       plan_of(tree, overlay, "archive", options.format.value_or(FileFormat::pth), options, report);
   report.bytes = plan.size;

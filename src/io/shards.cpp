@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <simdjson.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -30,6 +31,28 @@ struct Shard {
   std::function<FilePlan(const std::string& archive)> plan;
   std::vector<std::string> names;
 };
+
+// Whether a file is called as shards are: "model-00001-of-00003.safetensors", "model-v2-...". An
+// index may name anything, and only such files are ever removed.
+bool is_shard_name(std::string_view name, std::string_view stem, std::string_view ending) {
+  if (!name.starts_with(stem) || !name.ends_with(ending)) return false;
+  name.remove_prefix(stem.size());
+  if (name.size() < ending.size()) return false;
+  name.remove_suffix(ending.size());
+  const auto digits = [&](std::size_t least) {
+    std::size_t n = 0;
+    while (n < name.size() && name[n] >= '0' && name[n] <= '9') ++n;
+    name.remove_prefix(n);
+    return n >= least;
+  };
+  const auto take = [&](std::string_view text) {
+    if (!name.starts_with(text)) return false;
+    name.remove_prefix(text.size());
+    return true;
+  };
+  if (take("-v") && !digits(1)) return false;
+  return take("-") && digits(5) && take("-of-") && digits(5) && name.empty();
+}
 
 // The names of the files an index that is there already names.
 std::set<std::string> named_by(const std::string& index) {
@@ -65,6 +88,7 @@ class ShardWriter {
     struct stat facts{};
     if (uninterrupted([&] { return system_.stat(folder_, &facts); }) == 0) {
       if (!S_ISDIR(facts.st_mode)) throw IoError("cannot write shards into it", folder_, ENOTDIR);
+      if (!options.dry_run) lock();
       return;
     }
     if (const int error = errno; error != ENOENT)
@@ -75,12 +99,16 @@ class ShardWriter {
       throw IoError("cannot make the folder", folder_, error);
     }
     made_folder_ = true;
+    lock();
+    if (options.durable) sync_parent();
   }
   ~ShardWriter() {
-    if (done_) return;
-    held_.clear();
-    for (const std::string& file : written_) remove(file);
-    if (made_folder_) ::rmdir(folder_.c_str());
+    if (!done_) {
+      held_.clear();
+      for (const std::string& file : written_) remove(file);
+      if (made_folder_) ::rmdir(folder_.c_str());
+    }
+    if (locked_ >= 0) system_.close(locked_);
   }
   ShardWriter(const ShardWriter&) = delete;
   ShardWriter& operator=(const ShardWriter&) = delete;
@@ -127,17 +155,46 @@ class ShardWriter {
     std::set<std::string> now;
     for (std::size_t i = 0; i < shards.size(); ++i) now.insert(shard_name(tag, i, shards.size()));
     for (const std::string& old : before) {
-      if (!now.contains(old)) remove(in_folder(old));
+      if (!now.contains(old) && is_shard_name(old, stem_, ending_)) remove(in_folder(old));
     }
   }
 
  private:
+  // One writer at a time: two would take each other's names. File systems without locks have to
+  // trust.
+  void lock() {
+    locked_ =
+        uninterrupted([&] { return system_.open(folder_, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0); });
+    if (locked_ < 0) fail("cannot open the folder", errno);
+    if (uninterrupted([&] { return system_.flock(locked_, LOCK_EX | LOCK_NB); }) == 0) return;
+    if (errno == EWOULDBLOCK) fail("somebody else is writing shards into it", EBUSY);
+    if (errno != ENOLCK && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
+      fail("cannot lock the folder", errno);
+  }
+  [[noreturn]] void fail(const char* what, int error) {
+    if (locked_ >= 0) system_.close(locked_);
+    if (made_folder_) ::rmdir(folder_.c_str());
+    throw IoError(what, folder_, error);
+  }
+  // That there is a new folder has to last, too.
+  void sync_parent() {
+    const std::size_t slash = folder_.rfind('/');
+    const std::string parent = slash == folder_.npos ? "."
+                               : slash == 0          ? "/"
+                                                     : folder_.substr(0, slash);
+    const int descriptor =
+        uninterrupted([&] { return system_.open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0); });
+    if (descriptor < 0) fail("cannot open the folder around", errno);
+    const int result = system_.fsync(descriptor), error = errno;
+    system_.close(descriptor);
+    if (result != 0 && error != EINVAL) fail("cannot write to the disk the folder around", error);
+  }
   void write_shard(const FilePlan& plan, const std::string& path, Meter& meter) {
     // Each holds a descriptor.
     if (held_.size() == kMostHeld) publish();
     held_.push_back(std::make_unique<AtomicFile>(system_, path, options_.durable));
     AtomicFile& file = *held_.back();
-    file.reserve(plan.size);
+    if (options_.durable) file.reserve(plan.size);
     write_file(plan, AtomicOutput(file), meter);
     meter.stop_if_asked();
     file.sync();
@@ -181,6 +238,7 @@ class ShardWriter {
   const SaveOptions& options_;
   std::uint64_t memory_;
   bool made_folder_ = false, done_ = false;
+  int locked_ = -1;                                // the folder
   std::vector<std::unique_ptr<AtomicFile>> held_;  // written, and without their names yet
   std::vector<std::string> written_;
 };

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "core/body_editor.h"
 #include "core/value_depth.h"
+#include "io/composites.h"
 #include "io/utf8.h"
 #include "tenon/error.h"
 
@@ -125,8 +126,9 @@ class JsonText {
 class JsonReader {
  public:
   JsonReader(const std::function<Value(std::string_view)>& tensor,
+             const std::function<void(const Value&)>& object,
              const std::function<void(const std::string&)>& refuse)
-      : tensor_(tensor), refuse_(refuse) {}
+      : tensor_(tensor), object_(object), refuse_(refuse) {}
 
   Value value(json::element element, int depth) {
     if (depth > kMaxDepth) refuse_("values in more than a thousand levels");
@@ -243,13 +245,17 @@ class JsonReader {
       auto parts = items(content, depth);
       if (parts.size() != 4 || parts[0].kind() != Kind::string)
         refuse_("an object that is not made of four parts");
-      return Value::object(parts[0].as_string(), parts[1], parts[2], parts[3]);
+      Value made = Value::object(parts[0].as_string(), parts[1], parts[2], parts[3]);
+      if (!is_whole_composite(made)) refuse_("an object that is not what it is called");
+      object_(made);
+      return made;
     }
     refuse_(concat("an object of kind ", json_text(what), " is not known"));
     return {};
   }
 
   const std::function<Value(std::string_view)>& tensor_;
+  const std::function<void(const Value&)>& object_;
   const std::function<void(const std::string&)>& refuse_;
 };
 
@@ -287,12 +293,13 @@ std::string to_json(const Value& value, const std::function<std::string(const Te
 }
 
 Value from_json(std::string_view text, const std::function<Value(std::string_view)>& tensor,
+                const std::function<void(const Value&)>& object,
                 const std::function<void(const std::string&)>& refuse) {
   try {
     json::parser parser;
     if (parser.allocate(text.size(), kJsonDepth) != simdjson::SUCCESS)
       throw OutOfMemoryError("values in JSON", text.size());
-    return JsonReader(tensor, refuse).value(parser.parse(simdjson::padded_string(text)), 0);
+    return JsonReader(tensor, object, refuse).value(parser.parse(simdjson::padded_string(text)), 0);
   } catch (const simdjson::simdjson_error& error) {
     refuse(concat("no JSON of the kind it should be: ", error.what()));
   }

@@ -5,8 +5,8 @@
 // rest is an object with one key that says what it is: {"tuple": [...]}, {"set": [...]}, {"dict":
 // [[key, value], ...]}, {"ordered_dict": ...}, {"bytes": "6869"}, {"int": "ff00"} (two's
 // complement, lowest byte first), {"float": "nan"}, {"complex": [re, im]}, {"dtype": "float32"},
-// {"device": "cpu"}, {"size": [2, 3]}, {"tensor": "name"}, {"meta": {...}}, {"object": [name,
-// arguments, state, items]}. A dict with attributes has them under a second key, "attributes".
+// {"device": "cpu"}, {"size": [2, 3]}, {"tensor": "name"}, {"object": [name, arguments, state,
+// items]}. A dict with attributes has them under a second key, "attributes".
 #pragma once
 
 #include <functional>
@@ -30,9 +30,11 @@ std::string json_numbers(const Dims& dims);
 // in every place.
 std::string to_json(const Value& value, const std::function<std::string(const Tensor&)>& tensor);
 
-// The value; `tensor` gives the tensors by their names. `refuse` throws, and is called with the
+// The value; `tensor` gives the tensors by their names, `object` is told of tensors that are made of
+// several. `refuse` throws, and is called with the
 // reason for anything that is not such JSON.
 Value from_json(std::string_view json, const std::function<Value(std::string_view)>& tensor,
+                const std::function<void(const Value&)>& object,
                 const std::function<void(const std::string&)>& refuse);
 
 }  // namespace tenon

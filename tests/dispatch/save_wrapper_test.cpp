@@ -93,5 +93,19 @@ TEST(SavedWrapper, ThatDoesNotFlattenIsRefused) {
     expect_error<TypeError>([&] { save(state, folder.file(name)); }, "SilentTensor", "flatten()");
 }
 
+TEST(SavedWrapper, MayHoldOthersAndIsCompacted) {
+  register_once();
+  const TempDir folder;
+  const Tensor inner = make_tensor<RegisteredTensor>(zeros({100'000}).slice(0, 0, 2), 0.5);
+  const Value state = Value::dict({{"w", make_tensor<RegisteredTensor>(inner, 2.0)}});
+  for (const std::string name : {"x.pth", "x.safetensors"}) {
+    const SaveReport report = save(state, folder.file(name), {.compact = true});
+    EXPECT_LT(report.bytes, 5000u) << name;
+    const Tensor back = load(folder.file(name)).find("w")->as_tensor();
+    ASSERT_NE(back.as<RegisteredTensor>(), nullptr);
+    EXPECT_NE(back.as<RegisteredTensor>()->elem.as<RegisteredTensor>(), nullptr);
+  }
+}
+
 }  // namespace
 }  // namespace tenon

@@ -299,5 +299,70 @@ TEST(SaveSafetensors, NotesThatDoNotFitAreIgnored) {
   EXPECT_THAT(names_of(left), ElementsAre("b"));
 }
 
+TEST(SaveSafetensors, NotesOfWhatAnotherProgramHasConvertedSayNothing) {
+  const Tensor base = arange(12.0);
+  const std::string file =
+      saved(Value::dict({{"base", base}, {"part", base.slice(0, 0, 4)}, {"x", ones({2})}}));
+  // The same header over half the bytes, as a conversion to float16 that keeps the metadata.
+  std::string header = replaced(header_of(file), "\"dtype\":\"F32\"", "\"dtype\":\"F16\"");
+  header = replaced(header, "[0,48]", "[0,24]");
+  header = replaced(header, "[48,56]", "[24,28]");
+  const std::string half = with_header(file, header).substr(0, 8 + header.size() + 28);
+  const Value back = read_back(half);
+  EXPECT_EQ(names_of(back), (std::vector<std::string>{"base", "x"}));
+}
+
+TEST(SaveSafetensors, HostileValuesInNotesAreNoValues) {
+  const std::string file = saved(Value::dict({{"a", ones({2})}, {"n", 1}}));
+  const std::string header = header_of(file);
+  const std::size_t begin = header.find("{\\\"tree\\\""),
+                    end = header.find("}\"},\"a\"", begin) + 1;
+  ASSERT_NE(begin, header.npos);
+  for (const std::string notes : {
+           R"({"tree": {"object": ["layout", {"tuple": []}, null, null]}})",
+           R"({"state_dict": true, "attributes": {"tensor": "a"}})",
+           R"({"tree": {"object": ["sparse_tensor", {"tuple": []}, 5, null]}})",
+           R"({"tree": {"object": ["nested_tensor", {"tuple": []}, {"dict": [[1, 2]]}, null]}})",
+           R"({"tree": {"object": ["sparse_tensor", {"tuple": []}, {"dict": [["layout",
+             "torch.sparse_coo"], ["indices", {"tensor": "a"}], ["values", {"tensor": "a"}],
+             ["size", {"size": [2, 2]}]]}, null]}})",
+           R"({"tree": {"object": ["os.system", {"tuple": ["x"]}, null, null]}})",
+           R"({"tree": {"dict": [[{"tensor": "a"}, 1]]}})",
+           R"({"tree": [1, 2]})",
+           R"({"tree": {"tensor": "b"}})",
+       }) {
+    const std::string text = replaced(replaced(notes, "\n", " "), "\"", "\\\"");
+    const std::string changed =
+        with_header(file, header.substr(0, begin) + text + header.substr(end));
+    const Value back = read_back(changed);
+    EXPECT_EQ(names_of(back), std::vector<std::string>{"a"}) << notes;
+    EXPECT_NO_THROW(StateDict(back).metadata());
+    EXPECT_NO_THROW(save_to_memory(back));
+  }
+}
+
+TEST(SaveSafetensors, TensorsWithoutANameAreRefused) {
+  const Value state =
+      Value::ordered_dict({{"a", ones({2})}}, Value::dict({{"hidden", zeros({1})}}));
+  expect_error<ValueError>([&] { save_to_memory(state, kSafetensors); }, "has no name");
+}
+
+TEST(SaveSafetensors, TheEmptyNameIsAName) {
+  const Tensor one = arange(3.0);
+  const Value state = Value::ordered_dict({{"", one}, {"b", one}});
+  expect_same(state, read_back(saved(state)));
+}
+
+TEST(SaveSafetensors, ManyPartsOfOneStorageAreFoundQuicklyAndNotedOnce) {
+  const Tensor base = zeros({40'000});
+  std::vector<Value::Entry> parts, windows;
+  for (int i = 0; i < 20'000; ++i) {
+    parts.emplace_back("p" + std::to_string(i), base.slice(0, 2 * i, 2 * i + 2));
+    windows.emplace_back("w" + std::to_string(i), base.slice(0, i, i + 3));
+  }
+  EXPECT_THAT(notes_of(Value::dict(std::move(parts))), IsEmpty());
+  EXPECT_LE(notes_of(Value::dict(std::move(windows))).size(), 20'000u);
+}
+
 }  // namespace
 }  // namespace tenon

@@ -591,6 +591,43 @@ TEST_P(Shards, ReplaceThoseThatWereThere) {
   EXPECT_EQ(names_in(path).size(), 5u);
 }
 
+TEST_P(Shards, AnOldIndexCannotMakeAnythingElseGo) {
+  const TempDir folder;
+  const std::string path = folder.file("sharded");
+  fs::create_directory(path);
+  const std::string index = GetParam().index(), own = GetParam().shard(7, 9);
+  for (const std::string name : {"README.md", "config.json", own.c_str()})
+    folder.write("sharded/" + name, "theirs");
+  folder.write("sharded/" + index, R"({"weight_map": {"a": "README.md", "b": ")" + index +
+                                       R"(", "c": "config.json", "d": "../x", "e": ")" + own +
+                                       R"("}})");
+  folder.write("x", "outside");
+  const Value state = Value::dict({{"a", full({100}, 1)}});
+  save(state, path, {.format = GetParam().format, .shard_size = 800});
+  EXPECT_THAT(names_in(path), testing::UnorderedElementsAre("README.md", "config.json", index,
+                                                            GetParam().shard(1, 1)));
+  EXPECT_TRUE(fs::exists(folder.file("x")));
+  expect_same(state, load(path));
+}
+
+TEST_P(Shards, AFolderThatSomebodyElseWritesIntoIsAnError) {
+  const TempDir folder;
+  const std::string path = folder.file("sharded");
+  fs::create_directory(path);
+  const Value state = Value::dict({{"a", full({100}, 1)}, {"b", full({100}, 2)}});
+  SaveOptions options{.format = GetParam().format, .shard_size = 800};
+  bool tried = false;
+  options.watch.progress = [&](std::uint64_t, std::uint64_t) {
+    if (std::exchange(tried, true)) return;
+    expect_error<IoError>(
+        [&] { save(state, path, {.format = GetParam().format, .shard_size = 800}); },
+        "somebody else is writing shards into it");
+  };
+  save(state, path, options);
+  EXPECT_TRUE(tried);
+  expect_same(state, load(path));
+}
+
 TEST_P(Shards, AFailureLeavesTheFolderAsItWas) {
   const TempDir folder;
   const std::string path = folder.file("sharded");

@@ -1,0 +1,12 @@
+// Tensors that are made of several: what their parts have to be.
+#pragma once
+
+#include "tenon/value.h"
+
+namespace tenon {
+
+// Whether an object of one of the names in io/rebuild.h has the parts that reading gives such ones,
+// or is a scheme of quantisation. Anything else that calls itself so is none.
+bool is_whole_composite(const Value& object);
+
+}  // namespace tenon
