@@ -26,7 +26,8 @@ void compare_whole(const StorageRecord& record, std::once_flag& compared) {
 
 class FilePayload final : public Payload {
  public:
-  explicit FilePayload(const StorageRecord& record) : Payload(record.nbytes), record_(record) {}
+  FilePayload(const StorageRecord& record, std::shared_ptr<InflatedSlot> slot)
+      : Payload(record.nbytes), record_(record), slot_(std::move(slot)) {}
 
   bool divisible() const noexcept override { return !record_.deflated; }
   void read(std::uint64_t offset, std::span<std::byte> into) override {
@@ -67,27 +68,60 @@ class FilePayload final : public Payload {
     std::uint32_t crc;
   };
   StorageRecord record_;
+  std::shared_ptr<InflatedSlot> slot_;
   std::mutex mutex_;
   std::vector<Piece> pieces_;
   std::shared_ptr<std::once_flag> compared_ = std::make_shared<std::once_flag>();
 };
 
+}  // namespace
+
+// The last deflated storage that a part was needed of: many tensors may be in it. One for all
+// files, so that it is never more than one that stays in memory.
+class InflatedSlot {
+ public:
+  std::shared_ptr<const std::vector<std::byte>> get(const StorageRecord& record) {
+    const std::lock_guard lock(mutex_);
+    if (bytes_ == nullptr || source_ != record.source || offset_ != record.offset) {
+      bytes_ = nullptr;  // before there is another
+      auto fresh =
+          std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(record.nbytes));
+      const StorageRead read{record, fresh->data()};
+      read_storages({&read, 1}, true, {});
+      bytes_ = std::move(fresh);
+      source_ = record.source;
+      offset_ = record.offset;
+    }
+    return bytes_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<const std::vector<std::byte>> bytes_;
+  const Source* source_ = nullptr;
+  std::uint64_t offset_ = 0;
+};
+
+namespace {
+
 // A part of a storage: the whole has to be read for its checksum, once for all parts of it.
 class FileSlice final : public Payload {
  public:
   FileSlice(const StorageRecord& record, std::shared_ptr<std::once_flag> compared,
-            std::uint64_t start, std::uint64_t size)
-      : Payload(size), record_(record), compared_(std::move(compared)), start_(start) {}
+            std::shared_ptr<InflatedSlot> slot, std::uint64_t start, std::uint64_t size)
+      : Payload(size),
+        record_(record),
+        compared_(std::move(compared)),
+        slot_(std::move(slot)),
+        start_(start) {}
   bool divisible() const noexcept override { return !record_.deflated; }
   std::uint64_t whole() const noexcept override {
     return record_.deflated ? size() + record_.nbytes : size();
   }
   void read(std::uint64_t offset, std::span<std::byte> into) override {
     if (record_.deflated) {
-      std::vector<std::byte> all(static_cast<std::size_t>(record_.nbytes));
-      const StorageRead read{record_, all.data()};
-      read_storages({&read, 1}, true, {});
-      std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(start_ + offset), into.size(),
+      const auto all = slot_->get(record_);
+      std::copy_n(all->begin() + static_cast<std::ptrdiff_t>(start_ + offset), into.size(),
                   into.begin());
       return;
     }
@@ -96,17 +130,18 @@ class FileSlice final : public Payload {
     if (record_.big_endian) swap_bytes(into, record_.dtype);
   }
   std::shared_ptr<Payload> slice(std::uint64_t offset, std::uint64_t size) const override {
-    return std::make_shared<FileSlice>(record_, compared_, start_ + offset, size);
+    return std::make_shared<FileSlice>(record_, compared_, slot_, start_ + offset, size);
   }
 
  private:
   StorageRecord record_;
   std::shared_ptr<std::once_flag> compared_;
+  std::shared_ptr<InflatedSlot> slot_;
   std::uint64_t start_;
 };
 
 std::shared_ptr<Payload> FilePayload::slice(std::uint64_t offset, std::uint64_t size) const {
-  return std::make_shared<FileSlice>(record_, compared_, offset, size);
+  return std::make_shared<FileSlice>(record_, compared_, slot_, offset, size);
 }
 
 class CastPayload final : public Payload {
@@ -153,10 +188,6 @@ class CastPayload final : public Payload {
 
 }  // namespace
 
-std::shared_ptr<Payload> payload_of(const StorageRecord& record) {
-  return std::make_shared<FilePayload>(record);
-}
-
 std::shared_ptr<Payload> cast_payload(std::shared_ptr<Payload> payload, DType from, DType to) {
   return std::make_shared<CastPayload>(std::move(payload), from, to);
 }
@@ -167,13 +198,16 @@ void FileSupply::check_unchanged() const {
   for (const Source* source : sources) source->check_unchanged();
 }
 
+FileSupply::FileSupply(const LeftInFile& records)
+    : records_(records), slot_(std::make_shared<InflatedSlot>()) {}
+
 bool FileSupply::has_bytes(const Tensor& tensor) const {
   return records_.contains(tensor.storage().identity());
 }
 std::shared_ptr<Payload> FileSupply::storage(const Tensor& tensor) {
   const void* identity = tensor.storage().identity();
   auto& known = payloads_[identity];
-  if (known == nullptr) known = payload_of(records_.at(identity).record);
+  if (known == nullptr) known = std::make_shared<FilePayload>(records_.at(identity).record, slot_);
   return known;
 }
 std::string FileSupply::location(const Tensor& tensor) const {

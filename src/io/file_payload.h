@@ -12,16 +12,16 @@
 
 namespace tenon {
 
-// The bytes of a storage in a file, compared with their checksum. The file outlives it.
-std::shared_ptr<Payload> payload_of(const StorageRecord& record);
-
 // The elements of another payload, converted.
 std::shared_ptr<Payload> cast_payload(std::shared_ptr<Payload> payload, DType from, DType to);
 
-// Of tensors whose storages stand for those of files.
+class InflatedSlot;
+
+// Of tensors whose storages stand for those of files, which outlive it: their bytes, compared with
+// their checksums.
 class FileSupply final : public Supply {
  public:
-  explicit FileSupply(const LeftInFile& records) noexcept : records_(records) {}
+  explicit FileSupply(const LeftInFile& records);
 
   bool has_bytes(const Tensor& tensor) const override;
   std::shared_ptr<Payload> storage(const Tensor& tensor) override;
@@ -30,6 +30,7 @@ class FileSupply final : public Supply {
 
  private:
   const LeftInFile& records_;
+  std::shared_ptr<InflatedSlot> slot_;
   std::unordered_map<const void*, std::shared_ptr<Payload>> payloads_;
 };
 
