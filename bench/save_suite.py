@@ -32,14 +32,35 @@ def synced(path):
         os.close(descriptor)
 
 
+def in_turns(ways, rounds, folder):
+    """Seconds of each way, by name. Disks slow down after much writing: each way has its turn at each place, with a rest before."""
+    times = {name: [] for name in ways}
+    names = list(ways)
+    for i in range(rounds):
+        for name in names[i % len(names):] + names[:i % len(names)]:
+            for left in folder.iterdir():
+                left.unlink()
+            os.sync()
+            time.sleep(1)
+            times[name].append(ways[name]())
+    return times
+
+
 def resident(command):
-    """Seconds, and the most memory a command had."""
+    """Seconds, and the most memory a command had. Asked again and again: what the system says at the end counts ours, too."""
     begin = time.perf_counter()
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
+    most = 0
+    while child.poll() is None:
+        try:
+            for line in open(f"/proc/{child.pid}/status"):
+                if line.startswith("VmHWM:") and os.readlink(f"/proc/{child.pid}/exe") == str(TENON):
+                    most = max(most, int(line.split()[1]) * 1024)
+        except (OSError, ValueError):
+            pass
+        time.sleep(0.01)
     assert child.returncode == 0, command
-    return time.perf_counter() - begin, usage.ru_maxrss * 1024
+    return time.perf_counter() - begin, most
 
 
 def run(rounds):
@@ -57,7 +78,10 @@ def run(rounds):
         return "met" if met else "MISSED"
 
     state = torch.load(two_gb)
-    ours, torch_times, safe_times = [], [], []
+
+    def ours(what):
+        answer = subprocess.run([SAVE, two_gb, folder, "sync", what], check=True, capture_output=True, text=True).stdout
+        return json.loads(answer)["seconds"]
 
     def by_torch():
         torch.save(state, folder / "torch.pth")
@@ -67,18 +91,11 @@ def run(rounds):
         safetensors.torch.save_file(state, folder / "peer.safetensors")
         synced(folder / "peer.safetensors")
 
-    for _ in range(rounds):
-        answer = subprocess.run([SAVE, two_gb, folder, "sync", "1"], check=True, capture_output=True, text=True).stdout
-        ours.append(json.loads(answer))
-        for name in ("torch.pth", "peer.safetensors"):
-            (folder / name).unlink(missing_ok=True)
-        torch_times.append(timed(by_torch))
-        safe_times.append(timed(by_safetensors))
-    size = ours[0]["bytes"] / 1e9
-    plain = statistics.median(a["plain"] for a in ours)
-    pth = statistics.median(a["pth"] for a in ours)
-    safe = statistics.median(a["safetensors"] for a in ours)
-    by_torch_time, by_safe_time = statistics.median(torch_times), statistics.median(safe_times)
+    ways = {"plain": lambda: ours("plain"), "pth": lambda: ours("pth"), "safetensors": lambda: ours("safetensors"),
+            "torch": lambda: timed(by_torch), "peer": lambda: timed(by_safetensors)}
+    times = in_turns(ways, rounds, folder)
+    size = sum(t.nbytes for t in state.values()) / 1e9
+    plain, pth, safe, by_torch_time, by_safe_time = (statistics.median(times[name]) for name in ways)
     print("\n| written and on the disk, 2.1 GB | seconds | GB/s | of plain writes | targets |")
     print("|---|---:|---:|---:|---|")
     row("plain parallel writes, the same syncs", f"{plain:.3f}", f"{size / plain:.2f}", "100%", "")
@@ -93,23 +110,20 @@ def run(rounds):
     print("\n| converted, 4.3 GB in the page cache | seconds | of cp's speed | resident | targets |")
     print("|---|---:|---:|---:|---|")
     budget = 256 << 20
-    copies, same, other, memory = [], [], [], []
-    for _ in range(rounds):
-        for name in folder.iterdir():
-            name.unlink()
+    memory = []
 
-        def copy():
-            subprocess.run(["cp", four_gb, folder / "copy.pth"], check=True)
-            synced(folder / "copy.pth")
-        copies.append(timed(copy))
-        seconds, most = resident([TENON, "convert", "--memory", str(budget), four_gb, folder / "4gb.pth"])
-        same.append(seconds)
+    def copy():
+        subprocess.run(["cp", four_gb, folder / "copy.pth"], check=True)
+        synced(folder / "copy.pth")
+
+    def converted(name):
+        seconds, most = resident([TENON, "convert", "--memory", str(budget), four_gb, folder / name])
         memory.append(most)
-        (folder / "4gb.pth").unlink()
-        seconds, most = resident([TENON, "convert", "--memory", str(budget), four_gb, folder / "4gb.safetensors"])
-        other.append(seconds)
-        memory.append(most)
-    copy, most = statistics.median(copies), max(memory)
+        return seconds
+
+    times = in_turns({"cp": lambda: timed(copy), "pth": lambda: converted("4gb.pth"),
+                      "safetensors": lambda: converted("4gb.safetensors")}, rounds, folder)
+    copy, same, other, most = statistics.median(times["cp"]), times["pth"], times["safetensors"], max(memory)
     row("cp, then fsync", f"{copy:.2f}", "100%", "", "")
     for name, times in (("tenon convert to .pth", same), ("tenon convert to .safetensors", other)):
         seconds = statistics.median(times)

@@ -146,10 +146,8 @@ class Writer {
       payload.read(0, at_once);
       memory = at_once.data();
     }
-    // What needs no checksum and is in memory needs no cache.
-    const std::uint64_t most = memory != nullptr && !plan_.behind ? unit.bytes : kWrite;
-    for (std::uint64_t done = 0; done < unit.bytes; done += most) {
-      const auto n = static_cast<std::size_t>(std::min(most, unit.bytes - done));
+    for (std::uint64_t done = 0; done < unit.bytes; done += kWrite) {
+      const auto n = static_cast<std::size_t>(std::min(kWrite, unit.bytes - done));
       std::span<const std::byte> piece;
       if (memory != nullptr) {
         piece = {memory + unit.begin + done, n};
