@@ -154,10 +154,10 @@ void SafetensorsPlan::find_aliases() {
   for (auto& members : groups) {
     if (members.size() < 2) continue;
     // The largest first: what is inside something is inside that.
-    std::stable_sort(members.begin(), members.end(), [&](std::size_t a, std::size_t b) {
+    std::sort(members.begin(), members.end(), [&](std::size_t a, std::size_t b) {
       const ByteSpan x = bytes_of(tensors_[a].tensor.layout()),
                      y = bytes_of(tensors_[b].tensor.layout());
-      return x.end - x.begin > y.end - y.begin;
+      return std::pair(y.end - y.begin, a) < std::pair(x.end - x.begin, b);
     });
     Carriers carriers(tensors_);
     for (const std::size_t i : members) {
@@ -307,8 +307,9 @@ FilePlan SafetensorsPlan::file(std::size_t first, std::size_t count) {
   const auto chosen = std::span(tensors_).subspan(first, count);
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return chosen[a].tensor.layout().itemsize() > chosen[b].tensor.layout().itemsize();
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(chosen[b].tensor.layout().itemsize(), a) <
+           std::pair(chosen[a].tensor.layout().itemsize(), b);
   });
   std::vector<std::uint64_t> starts(count);
   std::uint64_t at = 0;
