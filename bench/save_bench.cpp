@@ -21,8 +21,7 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// Larger writes ask the page cache for larger pages, which a full one may not have: they were up to
-// five times as slow.
+// As large as ours.
 constexpr std::size_t kWrite = std::size_t{256} << 10;
 
 struct Part {

@@ -212,7 +212,6 @@ int run(const Options& given, ConvertOptions& options) {
 
 int convert(const std::vector<std::string>& arguments) {
   Options given;
-  std::string unused;
   switch (parse("convert", kHelp, arguments,
                 {{"--to", nullptr, &given.to, &given.has_to},
                  {"--shard-size", nullptr, &given.shard_size, &given.has_shard_size},

@@ -65,17 +65,6 @@ int refuse(const std::string& file, const std::string& why) {
   return kRefused;
 }
 
-void write_all(int descriptor, const std::string& name, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(descriptor, bytes.data(), bytes.size());
-    if (n >= 0) {
-      bytes = bytes.subspan(static_cast<std::size_t>(n));
-    } else if (errno != EINTR) {
-      throw IoError("cannot write", name, errno);
-    }
-  }
-}
-
 using Sink = std::function<void(std::span<const std::byte>)>;
 
 // A signal asked for the end.
@@ -236,8 +225,10 @@ int extract(const Options& options) {
   // What a pipe has taken cannot be taken back: the checksum is compared before.
   if (file.has_checksums()) read([](std::span<const std::byte>) {});
   try {
-    write([](std::span<const std::byte> bytes) {
-      write_all(STDOUT_FILENO, "standard output", bytes);
+    std::uint64_t at = 0;
+    write([&](std::span<const std::byte> bytes) {
+      write_in_order(FileSystem::system(), STDOUT_FILENO, bytes, at, "standard output");
+      at += bytes.size();
     });
   } catch (const IoError& error) {
     if (error.error_number() != EPIPE) throw;  // else the reader has seen enough

@@ -51,7 +51,6 @@ struct ConvertedTensor {
 
 struct ConvertReport : SaveReport {
   std::vector<ConvertedTensor> tensors;
-  std::uint64_t source_bytes = 0;
 };
 
 TENON_API ConvertReport convert(const std::string& from, const std::string& to,

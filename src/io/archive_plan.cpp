@@ -93,6 +93,10 @@ std::uint32_t narrow(std::uint64_t value) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, kSaturated32));
 }
 
+std::uint64_t directory_size(const Entry& entry) {
+  return kCentralSize + entry.name.size() + entry.wide(true).size();
+}
+
 std::string directory_entry(const Entry& entry, std::uint32_t crc) {
   const std::string extra = entry.wide(true);
   std::string out;
@@ -195,8 +199,8 @@ FilePlan plan_archive(const std::string& archive, Pickled pickled) {
   const Entry last{concat(archive, "/", kId), at, kIdLength};
   const std::string last_header = local_header(last);
   const std::uint64_t start = at + last_header.size() + kIdLength + last.descriptor_size();
-  std::uint64_t length = directory_entry(last, 0).size();
-  for (const Entry& entry : *entries) length += directory_entry(entry, 0).size();
+  std::uint64_t length = directory_size(last);
+  for (const Entry& entry : *entries) length += directory_size(entry);
   plan.size = start + length + kEnd64Size + kLocatorSize + kEndSize;
   plan.behind = [entries](std::size_t record, std::uint32_t crc) {
     return descriptor((*entries)[record], crc);

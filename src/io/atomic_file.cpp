@@ -193,21 +193,12 @@ void AtomicFile::publish() {
     throw IoError("cannot replace it with the new file (rename)", path_, error);
   }
   state_ = State::published;
-  if (durable_) sync_folder();
-}
-
-void AtomicFile::sync_folder() const {
-  const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-  const int folder = uninterrupted([&] { return system_.open(folder_of(target_), flags, 0); });
-  int error = folder < 0 ? errno : 0;
-  if (folder >= 0) {
-    // EINVAL: folders of this file system need no syncing.
-    if (system_.fsync(folder) != 0 && errno != EINVAL) error = errno;
-    system_.close(folder);
+  if (!durable_) return;
+  if (const int error = sync_folder(system_, folder_of(target_)); error != 0) {
+    throw IoError(
+        "is there, whole, but the system does not confirm that a power cut leaves it there", path_,
+        error);
   }
-  if (error == 0) return;
-  throw IoError("is there, whole, but the system does not confirm that a power cut leaves it there",
-                path_, error);
 }
 
 }  // namespace tenon

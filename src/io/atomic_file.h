@@ -48,7 +48,6 @@ class TENON_API AtomicFile {
   AtomicFile(FileSystem& system, const std::string& path, bool durable, const Target& target);
   static Target find(FileSystem& system, const std::string& path);
   void take_after(const struct stat& old);
-  void sync_folder() const;
 
   enum class State { writing, synced, published, failed };
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "io/compression.h"
 #include "io/document.h"
+#include "io/inflated_slot.h"
 #include "io/loader.h"
 #include "io/storage_reader.h"
 #include "io/survey.h"
@@ -103,7 +104,7 @@ struct Checkpoint::Impl {
 
   // The bytes between the first and the last element of a tensor, whose offset becomes 0.
   Storage stretch_of(TensorRecord& record, const StorageRecord& storage) const {
-    if (storage.deflated) return inflated(record.storage);
+    if (storage.deflated) return inflated.get(storage);
     const std::int64_t size = itemsize(record.dtype);
     std::int64_t last = 0;
     for (std::size_t d = 0; d < record.shape.size(); ++d)
@@ -120,33 +121,12 @@ struct Checkpoint::Impl {
     return part;
   }
 
-  // A storage that is deflated. The last one is kept: many tensors may be in it.
-  Storage inflated(std::uint32_t number) const {
-    const std::lock_guard lock(inflated_mutex);
-    if (inflated_number != number || !inflated_storage.defined()) {
-      inflated_storage = {};  // before there is another
-      const StorageRecord& record = survey.storages()[number];
-      const Storage all = Storage::allocate(static_cast<std::size_t>(record.nbytes));
-      const StorageRead read{record, static_cast<std::byte*>(all.data())};
-      read_storages({&read, 1}, true, {});
-      inflated_storage = all;
-      inflated_number = number;
-    }
-    return inflated_storage;
-  }
-  mutable std::mutex inflated_mutex;
-  mutable Storage inflated_storage;
-  mutable std::uint32_t inflated_number = 0;
-
   // With its checksum, the first time it is asked for.
   void compare(std::uint32_t number) const {
-    const StorageRecord& storage = survey.storages()[number];
-    if (!storage.has_crc) return;
-    std::call_once(compared[number], [&] {
-      const StorageRead read{storage, nullptr};
-      read_storages({&read, 1}, true, {});
-    });
+    compare_once(survey.storages()[number], compared[number]);
   }
+
+  mutable InflatedSlot inflated;
 };
 
 Checkpoint::Checkpoint(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}

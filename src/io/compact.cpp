@@ -46,9 +46,7 @@ Value compacted(const Value& tree, Overlay& overlay) {
     if (!counts(tensor)) return tensor;
     Use& use = uses.at(tensor.storage().identity());
     Layout layout = tensor.layout();
-    // One that is stretched has fewer bytes as it is.
-    const auto bytes = static_cast<std::uint64_t>(layout.numel() * layout.itemsize());
-    if (use.tensors == 1 && use.gaps && bytes != 0 && bytes < use.last - use.first) {
+    if (use.tensors == 1 && use.gaps) {
       const auto packed = packed_payload(overlay.storage(tensor), layout);
       const Layout dense = Layout::packed(layout.shape, layout.dtype, Device::meta());
       return overlay.tensor(tensor, dense, overlay.add(packed, overlay.location(tensor)));

@@ -1,17 +1,17 @@
 #include "tenon/convert.h"
 
-#include <algorithm>
+#include <functional>
+#include <optional>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
-#include "base/thread_pool.h"
 #include "io/choice.h"
 #include "io/document.h"
 #include "io/file_payload.h"
 #include "io/loader.h"
 #include "io/overlay.h"
-#include "io/rebuild.h"
 #include "io/saver.h"
 #include "io/source.h"
 #include "io/tree_map.h"
@@ -32,29 +32,28 @@ class Conversion {
 
   // The tree with tensors of their new dtypes, and what is said of each.
   Value run(const Value& tree, std::vector<ConvertedTensor>& said) {
-    Walk walk(document_.source().name(), document_.objects(),
-              [&](const std::string& name, const Tensor& tensor) {
-                // Scales and the like of a tensor that is made of several stay what they are.
-                const bool part = walk_->whole() != name && !name.ends_with(".values");
-                choose(name, tensor, part, said);
-              });
-    walk_ = &walk;
+    Walk walk(document_.source().name(), document_.objects(), {});
+    walk.visit = [&](const std::string& name, const Tensor& tensor) {
+      // Scales and the like of a tensor that is made of several stay what they are.
+      const bool part = walk.whole() != name && !name.ends_with(".values");
+      choose(name, tensor, part, said);
+    };
     walk.run(tree);
-    if (storages_.empty()) return tree;
     return mapped_tensors(tree, [&](const Tensor& tensor) -> Value {
       const auto found = storages_.find(tensor.storage().identity());
-      if (found == storages_.end()) return tensor;
+      if (found == storages_.end() || !found->second.made.defined()) return tensor;
       Layout layout = tensor.layout();
-      layout.dtype = found->second.dtype;
+      layout.dtype = found->second.chosen;
       return overlay_.tensor(tensor, layout, found->second.made);
     });
   }
 
  private:
-  struct New {
-    DType dtype;
-    Storage made;
-    std::string first;  // the tensor that asked for it
+  // What becomes of a storage, as the first of its tensors has it.
+  struct Target {
+    DType old, chosen;
+    std::string first;
+    Storage made = {};  // if that is another dtype
   };
 
   std::optional<DType> wanted(const std::string& name, DType dtype) const {
@@ -73,28 +72,24 @@ class Conversion {
     said.push_back(
         {name, name, old, chosen, static_cast<std::uint64_t>(tensor.numel() * itemsize(chosen))});
     if (!overlay_.has_bytes(tensor)) return;
-    const void* identity = tensor.storage().identity();
-    const auto [seen, first_time] = seen_.try_emplace(identity, old, chosen, name);
-    if (!first_time) {
-      const auto& [other_old, other_chosen, other] = seen->second;
-      const bool changes = chosen != old || other_chosen != other_old;
-      if (!changes || (other_old == old && other_chosen == chosen)) return;
-      throw ValueError(concat("convert: ", name, " would be ", info(chosen).name, " and ", other,
-                              ", which shares its memory, ", info(other_chosen).name));
+    const auto [place, fresh] =
+        storages_.try_emplace(tensor.storage().identity(), Target{old, chosen, name});
+    Target& target = place->second;
+    if (fresh && chosen != old) {
+      target.made = overlay_.add(cast_payload(overlay_.storage(tensor), old, chosen),
+                                 overlay_.location(tensor));
     }
-    if (chosen == old) return;
-    const Storage made = overlay_.add(cast_payload(overlay_.storage(tensor), old, chosen),
-                                      overlay_.location(tensor));
-    storages_.emplace(identity, New{chosen, made, name});
+    const bool changes = chosen != old || target.chosen != target.old;
+    if (!changes || (target.old == old && target.chosen == chosen)) return;
+    throw ValueError(concat("convert: ", name, " would be ", info(chosen).name, " and ",
+                            target.first, ", which shares its memory, ", info(target.chosen).name));
   }
 
   const Document& document_;
   Overlay& overlay_;
   const ConvertOptions& options_;
-  const Walk* walk_ = nullptr;
   std::vector<std::pair<std::function<bool(std::string_view)>, DType>> rules_;
-  std::unordered_map<const void*, std::tuple<DType, DType, std::string>> seen_;
-  std::unordered_map<const void*, New> storages_;
+  std::unordered_map<const void*, Target> storages_;  // by their identities
 };
 
 }  // namespace
@@ -119,7 +114,6 @@ ConvertReport convert(const std::string& from, const std::string& to,
               [&](const std::string& name, const Tensor&) { report.tensors[i++].new_name = name; });
     walk.run(tree);
   }
-  for (const StorageRecord& record : document->stretches()) report.source_bytes += record.stored;
   static_cast<SaveReport&>(report) =
       save_with(FileSystem::system(), overlay, tree, to, options.save, options.memory);
   return report;

@@ -6,23 +6,14 @@
 #include <vector>
 
 #include "io/compression.h"
+#include "io/inflated_slot.h"
 #include "io/source.h"
 #include "io/storage_reader.h"
 #include "kernels/cast.h"
-#include "tenon/error.h"
 
 namespace tenon {
 
 namespace {
-
-// Reads all of it for its checksum, once.
-void compare_whole(const StorageRecord& record, std::once_flag& compared) {
-  if (!record.has_crc) return;
-  std::call_once(compared, [&] {
-    const StorageRead read{record, nullptr};
-    read_storages({&read, 1}, true, {});
-  });
-}
 
 class FilePayload final : public Payload {
  public:
@@ -57,7 +48,7 @@ class FilePayload final : public Payload {
       at += piece.size;
     }
     // Not from end to end, or not once: two tensors needed it.
-    if (at != record_.nbytes) return compare_whole(record_, *compared_);
+    if (at != record_.nbytes) return compare_once(record_, *compared_);
     check_crc(record_, crc);
   }
   std::shared_ptr<Payload> slice(std::uint64_t offset, std::uint64_t size) const override;
@@ -73,36 +64,6 @@ class FilePayload final : public Payload {
   std::vector<Piece> pieces_;
   std::shared_ptr<std::once_flag> compared_ = std::make_shared<std::once_flag>();
 };
-
-}  // namespace
-
-// The last deflated storage that a part was needed of: many tensors may be in it. One for all
-// files, so that it is never more than one that stays in memory.
-class InflatedSlot {
- public:
-  std::shared_ptr<const std::vector<std::byte>> get(const StorageRecord& record) {
-    const std::lock_guard lock(mutex_);
-    if (bytes_ == nullptr || source_ != record.source || offset_ != record.offset) {
-      bytes_ = nullptr;  // before there is another
-      auto fresh =
-          std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(record.nbytes));
-      const StorageRead read{record, fresh->data()};
-      read_storages({&read, 1}, true, {});
-      bytes_ = std::move(fresh);
-      source_ = record.source;
-      offset_ = record.offset;
-    }
-    return bytes_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::shared_ptr<const std::vector<std::byte>> bytes_;
-  const Source* source_ = nullptr;
-  std::uint64_t offset_ = 0;
-};
-
-namespace {
 
 // A part of a storage: the whole has to be read for its checksum, once for all parts of it.
 class FileSlice final : public Payload {
@@ -120,12 +81,12 @@ class FileSlice final : public Payload {
   }
   void read(std::uint64_t offset, std::span<std::byte> into) override {
     if (record_.deflated) {
-      const auto all = slot_->get(record_);
-      std::copy_n(all->begin() + static_cast<std::ptrdiff_t>(start_ + offset), into.size(),
+      const Storage all = slot_->get(record_);
+      std::copy_n(static_cast<const std::byte*>(all.data()) + start_ + offset, into.size(),
                   into.begin());
       return;
     }
-    compare_whole(record_, *compared_);
+    compare_once(record_, *compared_);
     record_.source->read_at(record_.offset + start_ + offset, into);
     if (record_.big_endian) swap_bytes(into, record_.dtype);
   }

@@ -74,4 +74,33 @@ void write_fully(FileSystem& system, int descriptor, std::span<const std::byte> 
   }
 }
 
+void write_in_order(FileSystem& system, int descriptor, std::span<const std::byte> bytes,
+                    std::uint64_t offset, const std::string& name) {
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t n = uninterrupted(
+        [&] { return system.write(descriptor, bytes.data() + done, bytes.size() - done); });
+    if (n <= 0)
+      throw IoError(concat("cannot write at byte ", offset + done), name, n < 0 ? errno : ENOSPC);
+    done += static_cast<std::size_t>(n);
+  }
+}
+
+int sync_folder(FileSystem& system, const std::string& folder) {
+  const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+  const int descriptor = uninterrupted([&] { return system.open(folder, flags, 0); });
+  if (descriptor < 0) return errno;
+  // EINVAL: folders of this file system need no syncing.
+  const int error = system.fsync(descriptor) != 0 && errno != EINVAL ? errno : 0;
+  system.close(descriptor);
+  return error;
+}
+
+Lock try_lock(FileSystem& system, int descriptor) {
+  if (uninterrupted([&] { return system.flock(descriptor, LOCK_EX | LOCK_NB); }) == 0)
+    return Lock::held;
+  if (errno == EWOULDBLOCK) return Lock::of_another;
+  if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS) return Lock::not_supported;
+  return Lock::failed;
+}
+
 }  // namespace tenon

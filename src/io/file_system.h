@@ -62,4 +62,17 @@ auto uninterrupted(Call&& call) {
 TENON_API void write_fully(FileSystem& system, int descriptor, std::span<const std::byte> bytes,
                            std::uint64_t offset, const std::string& name);
 
+// The same one behind the other, for what has no offsets: a pipe, a terminal. `offset` is where
+// they are in all that is written, for the message.
+TENON_API void write_in_order(FileSystem& system, int descriptor, std::span<const std::byte> bytes,
+                              std::uint64_t offset, const std::string& name);
+
+// Makes the names in a folder last. 0, or the error; file systems whose folders need no syncing
+// give none.
+TENON_API int sync_folder(FileSystem& system, const std::string& folder);
+
+// Whether this process has the file or folder for itself now.
+enum class Lock { held, of_another, not_supported, failed };
+TENON_API Lock try_lock(FileSystem& system, int descriptor);
+
 }  // namespace tenon

@@ -43,7 +43,7 @@ class Writer {
     if (output_.in_order()) {
       for (std::size_t i = 0; i < units_.size(); ++i) {
         work(units_[i]);
-        if (i + 1 == units_.size() || units_[i + 1].first != units_[i].first) close(i);
+        close_if_last(i);
       }
     } else {
       parallel_for(0, static_cast<std::int64_t>(units_.size()), 1,
@@ -51,9 +51,7 @@ class Writer {
                      for (std::int64_t i = first; i < last; ++i)
                        work(units_[static_cast<std::size_t>(i)]);
                    });
-      for (std::size_t i = 0; i < units_.size(); ++i) {
-        if (i + 1 == units_.size() || units_[i + 1].first != units_[i].first) close(i);
-      }
+      for (std::size_t i = 0; i < units_.size(); ++i) close_if_last(i);
     }
     const std::string tail = plan_.tail ? plan_.tail(crcs_) : std::string();
     if (!tail.empty()) output_.write_at(plan_.size - tail.size(), bytes_of(tail));
@@ -164,8 +162,9 @@ class Writer {
   }
 
   // When the last part of a record has been written.
-  void close(std::size_t last) {
+  void close_if_last(std::size_t last) {
     const std::size_t number = units_[last].first;
+    if (last + 1 < units_.size() && units_[last + 1].first == number) return;
     const PlannedRecord& record = plan_.records[number];
     if (is_small(record)) return;
     record.payload->finish();

@@ -35,15 +35,7 @@ void DescriptorOutput::write_at(std::uint64_t offset, std::span<const std::byte>
                 named(descriptor_));
     return;
   }
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t n = uninterrupted(
-        [&] { return system_.write(descriptor_, bytes.data() + done, bytes.size() - done); });
-    if (n <= 0) {
-      throw IoError(concat("cannot write at byte ", offset + done), named(descriptor_),
-                    n < 0 ? errno : ENOSPC);
-    }
-    done += static_cast<std::size_t>(n);
-  }
+  write_in_order(system_, descriptor_, bytes, offset, named(descriptor_));
 }
 
 void DescriptorOutput::finish(std::uint64_t size, bool durable) const {

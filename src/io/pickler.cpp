@@ -157,23 +157,28 @@ class Pickler {
     call(1, value.identity());
   }
   void dict(const Value& value, int depth) {
-    const auto entries = value.entries();
-    const bool ordered = value.is_ordered_dict();
-    if (ordered) {
-      empty_ordered_dict(value.identity());
-    } else {
-      out_.op(kEmptyDict);
-      out_.remember(value.identity());
-    }
-    out_.items(ordered ? Batches::of_mapping : Batches::of_dict, entries.size(),
-               [&](std::size_t i) {
-                 this->value(entries[i].first, depth + 1);
-                 this->value(entries[i].second, depth + 1);
-               });
+    entries_of(value, [&](const Value& key, const Value& item) {
+      this->value(key, depth + 1);
+      this->value(item, depth + 1);
+    });
     const Value attributes = value.attributes();
     if (attributes.is_none() || attributes.entries().empty()) return;
     this->attributes(attributes, depth);
     out_.op(kBuild);
+  }
+  // A dict of either kind, without attributes; `entry` writes a key and its value.
+  template <class Entry>
+  void entries_of(const Value& dict, Entry&& entry) {
+    const auto entries = dict.entries();
+    const bool ordered = dict.is_ordered_dict();
+    if (ordered) {
+      empty_ordered_dict(dict.identity());
+    } else {
+      out_.op(kEmptyDict);
+      out_.remember(dict.identity());
+    }
+    out_.items(ordered ? Batches::of_mapping : Batches::of_dict, entries.size(),
+               [&](std::size_t i) { entry(entries[i].first, entries[i].second); });
   }
   // The metadata of a state dict notes the same few things for every module. In Python the names of
   // these are one text each, wherever the module is.
@@ -194,33 +199,20 @@ class Pickler {
   }
   void module_notes(const Value& metadata, int depth) {
     if (out_.again(metadata.identity())) return;
-    const bool ordered = metadata.is_ordered_dict();
-    if (ordered) {
-      empty_ordered_dict(metadata.identity());
-    } else {
-      out_.op(kEmptyDict);
-      out_.remember(metadata.identity());
-    }
-    const auto modules = metadata.entries();
-    out_.items(ordered ? Batches::of_mapping : Batches::of_dict, modules.size(),
-               [&](std::size_t i) {
-                 value(modules[i].first, depth + 1);
-                 notes(modules[i].second, depth + 1);
-               });
+    entries_of(metadata, [&](const Value& module, const Value& noted) {
+      value(module, depth + 1);
+      notes(noted, depth + 1);
+    });
   }
   void notes(const Value& notes, int depth) {
     if (notes.kind() != Kind::dict || notes.is_ordered_dict()) return value(notes, depth);
     if (out_.again(notes.identity())) return;
-    out_.op(kEmptyDict);
-    out_.remember(notes.identity());
-    const auto entries = notes.entries();
-    out_.items(Batches::of_dict, entries.size(), [&](std::size_t i) {
-      const Value& key = entries[i].first;
+    entries_of(notes, [&](const Value& key, const Value& note) {
       if (key.kind() == Kind::string)
         interned(key.as_string());
       else
         value(key, depth + 1);
-      value(entries[i].second, depth + 1);
+      value(note, depth + 1);
     });
   }
   // Names in a program, which Python has once.

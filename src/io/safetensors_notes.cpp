@@ -191,10 +191,12 @@ bool SafetensorsNotes::read_values(std::string_view text) {
     }
   }
   // Every tensor has to be somewhere in the tree, and everything in the tree has to be here.
-  std::map<std::string_view, bool> named;
-  for (const Known& known : tensors_) named.emplace(known.name, false);
-  std::map<std::string_view, const Known*> known;
-  for (const Known& one : tensors_) known.emplace(one.name, &one);
+  struct Named {
+    const Known* known;
+    bool used = false;
+  };
+  std::map<std::string_view, Named> named;
+  for (const Known& one : tensors_) named.emplace(one.name, Named{&one});
   Value tried;
   try {
     tried = from_json(
@@ -202,8 +204,8 @@ bool SafetensorsNotes::read_values(std::string_view text) {
         [&](std::string_view name) -> Value {
           const auto found = named.find(name);
           if (found == named.end()) throw DoNotFit();
-          found->second = true;
-          return tensor_over(known.at(name)->record, Storage::without_data(0, Device::meta()),
+          found->second.used = true;
+          return tensor_over(found->second.known->record, Storage::without_data(0, Device::meta()),
                              Device::meta());
         },
         [](const Value& object) {
@@ -215,7 +217,7 @@ bool SafetensorsNotes::read_values(std::string_view text) {
   }
   if (flat_) return tried.is_none() || tried.kind() == Value::Kind::dict;
   return std::all_of(tensors_.begin(), tensors_.end(),
-                     [&](const Known& one) { return named.at(one.name) || one.same >= 0; });
+                     [&](const Known& one) { return named.at(one.name).used || one.same >= 0; });
 }
 
 Value SafetensorsNotes::tree(std::span<const Value> tensors, const Value& own_attributes,

@@ -1,7 +1,6 @@
 #include "io/safetensors_plan.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -51,8 +50,8 @@ SafetensorsPlan::SafetensorsPlan(const Value& tree, Supply& supply, bool strict)
   find_aliases();
 }
 
-void SafetensorsPlan::note(bool strict, std::string text) {
-  if (strict) throw ValueError(concat("save: ", text));
+void SafetensorsPlan::note(std::string text) {
+  if (strict_) throw ValueError(concat("save: ", text));
   notes_.push_back(std::move(text));
 }
 
@@ -166,8 +165,8 @@ void SafetensorsPlan::find_aliases() {
       const auto found = carriers.around(own);
       if (!found) {
         if (const auto other = carriers.overlapping(own)) {
-          note(strict_, concat(tensors_[i].name, " and ", tensors_[*other].name,
-                               " share bytes, of which neither is all: both are written"));
+          note(concat(tensors_[i].name, " and ", tensors_[*other].name,
+                      " share bytes, of which neither is all: both are written"));
         }
         carriers.add(i);
         continue;
@@ -187,25 +186,24 @@ void SafetensorsPlan::find_aliases() {
   for (const NamedTensor& named : tensors_) {
     const Layout& layout = named.tensor.layout();
     if (!has_code(layout)) {
-      note(strict_, concat(named.name, ": safetensors has no ", info(layout.dtype).name,
-                           ", so others see its bytes"));
+      note(concat(named.name, ": safetensors has no ", info(layout.dtype).name,
+                  ", so others see its bytes"));
     }
     if (layout.conj || layout.neg) {
-      note(strict_, concat(named.name,
-                           ": that it is a view of conjugates or negatives is not kept; "
-                           "its elements are"));
+      note(concat(named.name,
+                  ": that it is a view of conjugates or negatives is not kept; "
+                  "its elements are"));
     }
     const auto without_attributes = [&](const NamedTensor& one) {
-      if (!one.tensor.attributes().empty())
-        note(strict_, concat(one.name, ": its attributes are not kept"));
+      if (!one.tensor.attributes().empty()) note(concat(one.name, ": its attributes are not kept"));
     };
     without_attributes(named);
     for (const NamedTensor& alias : named.aliases) {
       if (!alias.tensor.is(named.tensor)) without_attributes(alias);
     }
     if (!layout.is_contiguous() && layout.numel() != 0) {
-      note(strict_, concat(named.name, ": its strides ", layout.strides.repr(),
-                           " are not kept: safetensors holds elements in order"));
+      note(concat(named.name, ": its strides ", layout.strides.repr(),
+                  " are not kept: safetensors holds elements in order"));
     }
   }
 }
@@ -303,21 +301,8 @@ std::string SafetensorsPlan::facts_of(const NamedTensor& named, const NamedTenso
   return out.empty() ? out : out + "}";
 }
 
-FilePlan SafetensorsPlan::file(std::size_t first, std::size_t count) {
-  const auto chosen = std::span(tensors_).subspan(first, count);
-  std::vector<std::size_t> order(count);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::pair(chosen[b].tensor.layout().itemsize(), a) <
-           std::pair(chosen[a].tensor.layout().itemsize(), b);
-  });
-  std::vector<std::uint64_t> starts(count);
-  std::uint64_t at = 0;
-  for (const std::size_t i : order) {
-    starts[i] = at;
-    at += size_of(chosen[i]);
-  }
-
+// The same of several, by their names.
+std::string SafetensorsPlan::facts_of(std::span<const NamedTensor> chosen) const {
   // Where each is among the names of this file.
   std::vector<std::size_t> places;
   for (const NamedTensor& named : chosen) {
@@ -342,8 +327,27 @@ FilePlan SafetensorsPlan::file(std::size_t first, std::size_t count) {
                                static_cast<std::size_t>(found - places.begin())));
     }
   }
+  return facts.empty() ? facts : facts + "}";
+}
+
+FilePlan SafetensorsPlan::file(std::size_t first, std::size_t count) {
+  const auto chosen = std::span(tensors_).subspan(first, count);
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(chosen[b].tensor.layout().itemsize(), a) <
+           std::pair(chosen[a].tensor.layout().itemsize(), b);
+  });
+  std::vector<std::uint64_t> starts(count);
+  std::uint64_t at = 0;
+  for (const std::size_t i : order) {
+    starts[i] = at;
+    at += size_of(chosen[i]);
+  }
+
   auto metadata = metadata_;
-  if (!facts.empty()) metadata.emplace_back(kTensorNotes, facts + "}");
+  const std::string facts = facts_of(chosen);
+  if (!facts.empty()) metadata.emplace_back(kTensorNotes, facts);
   if (!values_.empty() && first == 0) metadata.emplace_back(kValueNotes, values_);
 
   std::string header = "{";

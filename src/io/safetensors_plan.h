@@ -11,6 +11,7 @@
 // header names tensors in the order of the dict; their bytes are ordered by alignment.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,9 +49,10 @@ class SafetensorsPlan {
   void name_tensors(const Value& tree);
   void find_aliases();
   void describe(const Value& tree);
-  void note(bool strict, std::string text);
+  void note(std::string text);
   std::string facts_of(const NamedTensor& tensor, const NamedTensor& carrier,
                        std::size_t place) const;
+  std::string facts_of(std::span<const NamedTensor> chosen) const;
 
   Supply& supply_;
   bool strict_, flat_ = true;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <simdjson.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,6 +15,7 @@
 #include "io/archive_plan.h"
 #include "io/outputs.h"
 #include "io/safetensors_plan.h"
+#include "io/source.h"
 #include "io/temporary_file.h"
 #include "io/tree_map.h"
 #include "io/value_json.h"
@@ -56,10 +56,20 @@ bool is_shard_name(std::string_view name, std::string_view stem, std::string_vie
 
 // The names of the files an index that is there already names.
 std::set<std::string> named_by(const std::string& index) {
+  constexpr std::uint64_t kLargest = 100'000'000;
   std::set<std::string> files;
+  std::shared_ptr<const Source> source;
+  try {
+    source = open_file(index);
+  } catch (const IoError&) {
+    return files;  // there is none
+  }
+  if (source->size() > kLargest) return files;
+  simdjson::padded_string text(static_cast<std::size_t>(source->size()));
+  source->read_at(0, std::as_writable_bytes(std::span(text.data(), text.size())));
   simdjson::dom::parser parser;
   simdjson::dom::object map;
-  if (parser.load(index)["weight_map"].get_object().get(map) != simdjson::SUCCESS) return files;
+  if (parser.parse(text)["weight_map"].get_object().get(map) != simdjson::SUCCESS) return files;
   for (const auto field : map) {
     std::string_view name;
     if (field.value.get_string().get(name) != simdjson::SUCCESS) continue;
@@ -166,10 +176,9 @@ class ShardWriter {
     locked_ =
         uninterrupted([&] { return system_.open(folder_, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0); });
     if (locked_ < 0) fail("cannot open the folder", errno);
-    if (uninterrupted([&] { return system_.flock(locked_, LOCK_EX | LOCK_NB); }) == 0) return;
-    if (errno == EWOULDBLOCK) fail("somebody else is writing shards into it", EBUSY);
-    if (errno != ENOLCK && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
-      fail("cannot lock the folder", errno);
+    const Lock lock = try_lock(system_, locked_);
+    if (lock == Lock::of_another) fail("somebody else is writing shards into it", EBUSY);
+    if (lock == Lock::failed) fail("cannot lock the folder", errno);
   }
   [[noreturn]] void fail(const char* what, int error) {
     if (locked_ >= 0) system_.close(locked_);
@@ -182,12 +191,8 @@ class ShardWriter {
     const std::string parent = slash == folder_.npos ? "."
                                : slash == 0          ? "/"
                                                      : folder_.substr(0, slash);
-    const int descriptor =
-        uninterrupted([&] { return system_.open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0); });
-    if (descriptor < 0) fail("cannot open the folder around", errno);
-    const int result = system_.fsync(descriptor), error = errno;
-    system_.close(descriptor);
-    if (result != 0 && error != EINVAL) fail("cannot write to the disk the folder around", error);
+    if (const int error = sync_folder(system_, parent); error != 0)
+      fail("cannot bring to the disk that there is a folder", error);
   }
   void write_shard(const FilePlan& plan, const std::string& path, Meter& meter) {
     // Each holds a descriptor.

@@ -211,6 +211,14 @@ class Reader {
 
 }  // namespace
 
+void compare_once(const StorageRecord& record, std::once_flag& compared) {
+  if (!record.has_crc) return;
+  std::call_once(compared, [&] {
+    const StorageRead read{record, nullptr};
+    read_storages({&read, 1}, true, {});
+  });
+}
+
 void read_storages(std::span<const StorageRead> reads, bool verify, const Watch& watch) {
   if (reads.empty()) {
     if (watch.progress) watch.progress(0, 0);

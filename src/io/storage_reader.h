@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,9 @@ void read_storages(std::span<const StorageRead> reads, bool verify, const Watch&
 
 // ChecksumError if it is not the record's.
 void check_crc(const StorageRecord& record, std::uint32_t crc);
+
+// Reads all of a storage for its checksum, the first time it is asked to.
+void compare_once(const StorageRecord& record, std::once_flag& compared);
 
 // Elements of the other byte order become ours.
 void swap_bytes(std::span<std::byte> bytes, DType dtype);

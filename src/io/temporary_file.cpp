@@ -1,7 +1,6 @@
 #include "io/temporary_file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 
 #include <array>
 #include <cstdint>
@@ -48,16 +47,6 @@ std::array<std::string, kSlots> names_beside(const std::string& target) {
   return names;
 }
 
-enum class Lock { held, of_another, not_supported, failed };
-
-Lock lock(FileSystem& system, int descriptor) {
-  if (uninterrupted([&] { return system.flock(descriptor, LOCK_EX | LOCK_NB); }) == 0)
-    return Lock::held;
-  if (errno == EWOULDBLOCK) return Lock::of_another;
-  if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS) return Lock::not_supported;
-  return Lock::failed;
-}
-
 enum class Name { of_this, of_another, unknown };
 
 // Whether the name is still that of the open file.
@@ -82,7 +71,7 @@ bool remove_leftover(FileSystem& system, const std::string& name) {
   if (descriptor < 0) return errno == ENOENT;
   // With the lock nobody else removes it, and nobody makes another one as long as it is there: the
   // name cannot change its meaning between looking and removing.
-  const bool removed = lock(system, descriptor) == Lock::held &&
+  const bool removed = try_lock(system, descriptor) == Lock::held &&
                        look_at(system, descriptor, name) == Name::of_this && remove(system, name);
   system.close(descriptor);
   return removed;
@@ -141,7 +130,7 @@ bool TemporaryFile::take_slot(mode_t mode, const std::string& shown) {
       if (!remove_leftover(system_, name_)) return false;
       continue;
     }
-    const Lock got = lock(system_, descriptor_);
+    const Lock got = try_lock(system_, descriptor_);
     Name name = Name::of_another;
     if (got == Lock::held || got == Lock::not_supported)
       name = look_at(system_, descriptor_, name_);

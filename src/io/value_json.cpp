@@ -2,7 +2,6 @@
 
 #include <simdjson.h>
 
-#include <charconv>
 #include <cmath>
 
 #include "base/text.h"
@@ -35,11 +34,7 @@ std::string hex(std::string_view bytes) {
 std::string real_text(double value) {
   if (std::isnan(value)) return R"({"float": "nan"})";
   if (std::isinf(value)) return value < 0 ? R"({"float": "-inf"})" : R"({"float": "inf"})";
-  char text[40];
-  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
-  std::string out(text, end);
-  if (out.find_first_of(".e") == out.npos) out += ".0";
-  return out;
+  return Value(value).repr();  // Python's, which has a point or an exponent
 }
 
 class JsonText {

@@ -9,7 +9,8 @@ namespace tenon::zip_format {
 inline constexpr std::uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd64 = 0x06064b50,
                                kLocator64 = 0x07064b50, kDescriptor = 0x08074b50;
 inline constexpr std::string_view kEndText = "PK\x05\x06";
-inline constexpr std::uint64_t kLocalSize = 30, kEndSize = 22, kEnd64Size = 56, kLocatorSize = 20;
+inline constexpr std::uint64_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22, kEnd64Size = 56,
+                               kLocatorSize = 20;
 inline constexpr std::uint32_t kSaturated32 = 0xffffffff;
 inline constexpr std::uint16_t kSaturated16 = 0xffff;
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "io/faulty_file_system.h"
+#include "io/files.h"
 #include "support/matchers.h"
 #include "support/temp_dir.h"
 #include "tenon/error.h"
@@ -42,12 +43,6 @@ void save(const std::string& path, std::string_view text, FileSystem& system = F
   file.commit();
 }
 
-std::set<std::string> names_in(const std::string& folder) {
-  std::set<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());
-  return names;
-}
-
 std::size_t open_descriptors() { return names_in("/proc/self/fd").size(); }
 
 struct stat facts_of(const std::string& path) {
@@ -57,20 +52,6 @@ struct stat facts_of(const std::string& path) {
 }
 
 mode_t mode_of(const std::string& path) { return facts_of(path).st_mode & 07777; }
-
-// The errno of the IoError that f throws, which says all these parts.
-template <class F, class... Parts>
-int io_error(F&& f, const Parts&... parts) {
-  try {
-    f();
-  } catch (const IoError& error) {
-    for (const std::string& part : std::vector<std::string>{parts...})
-      EXPECT_THAT(error.what(), HasSubstr(part));
-    return error.error_number();
-  }
-  ADD_FAILURE() << "no exception";
-  return 0;
-}
 
 // A process that is killed while it writes.
 void be_killed_while_writing(const std::string& path) {
@@ -495,38 +476,6 @@ TEST(AtomicFile, WhoeverHasTheOldFileMappedKeepsItsBytes) {
   EXPECT_EQ(std::memcmp(mapped, old.data(), old.size()), 0);
   ::munmap(mapped, old.size());
   EXPECT_EQ(TempDir::read(path), "new");
-}
-
-// Takes all that is written, and nothing after so many calls.
-class Sink : public FileSystem {
- public:
-  ssize_t pwrite(int, const void*, std::size_t count, off_t offset) override {
-    if (counts.size() == most) return 0;
-    counts.push_back(count);
-    offsets.push_back(offset);
-    return static_cast<ssize_t>(count);
-  }
-  std::size_t most = 100;
-  std::vector<std::size_t> counts;
-  std::vector<off_t> offsets;
-};
-
-TEST(WriteFully, WritesNoMoreThanAGibibyteAtATime) {
-  constexpr std::size_t kGiB = std::size_t{1} << 30, kSize = 2 * kGiB + 5;
-  void* const nothing =
-      ::mmap(nullptr, kSize, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  ASSERT_NE(nothing, MAP_FAILED);
-  const std::span bytes(static_cast<const std::byte*>(nothing), kSize);
-  Sink sink;
-  write_fully(sink, -1, bytes, 7, "x");
-  EXPECT_THAT(sink.counts, ElementsAre(kGiB, kGiB, 5u));
-  EXPECT_THAT(sink.offsets, ElementsAre(7, 7 + (1 << 30), 7 + (std::int64_t{1} << 31)));
-  Sink full;
-  full.most = 1;
-  EXPECT_EQ(io_error([&] { write_fully(full, -1, bytes, 7, "x"); },
-                     "x: cannot write at byte 1073741831: No space left"),
-            ENOSPC);
-  ::munmap(nothing, kSize);
 }
 
 // The sweep: every call of a save over an existing file fails, one after the other.

@@ -15,18 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-FILES = pathlib.Path(__file__).resolve().parent / "fixtures"
-PTH = FILES / "torch-2.14.1" / "linear_sd.pth"
-failures = []
-
-
-def tenon(*arguments, **options):
-    return subprocess.run([sys.argv[1], *map(str, arguments)], capture_output=True, text=True, **options)
-
-
-def expect(what, condition, done):
-    if not condition:
-        failures.append(f"{what}: exit {done.returncode}\n{done.stdout[:300]}\n{done.stderr[:300]}")
+from commands import expect, failures, FILES, PTH, tenon
 
 
 NPY = {"bool": "|b1", "int8": "|i1", "int16": "<i2", "int32": "<i4", "int64": "<i8", "uint8": "|u1", "uint16": "<u2", "uint32": "<u4",

@@ -9,7 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
+
 #include "io/file_system.h"
+#include "tenon/error.h"
 
 namespace tenon {
 
@@ -98,6 +101,20 @@ class FaultyFileSystem : public FileSystem {
 inline FaultyFileSystem::Fault always(std::string name, int error) {
   return
       [name = std::move(name), error](std::string_view call) { return call == name ? error : 0; };
+}
+
+// The errno of the IoError that f throws, which says all these parts.
+template <class F, class... Parts>
+int io_error(F&& f, const Parts&... parts) {
+  try {
+    f();
+  } catch (const IoError& error) {
+    for (const std::string& part : std::vector<std::string>{parts...})
+      EXPECT_THAT(error.what(), testing::HasSubstr(part));
+    return error.error_number();
+  }
+  ADD_FAILURE() << "no exception";
+  return 0;
 }
 
 }  // namespace tenon

@@ -22,12 +22,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::set<std::string> names_in(const std::string& folder) {
-  std::set<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());
-  return names;
-}
-
 std::string text_of(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -390,6 +384,13 @@ TEST(Save, CompactLeavesOutWhatNoTensorUses) {
   EXPECT_EQ(back.find("e")->as_tensor().storage().nbytes(), 0u);
 }
 
+TEST(Save, CompactTensorsWithoutElementsKeepNoBytes) {
+  const Tensor base = arange(100'000.0);
+  const Value state =
+      Value::dict({{"few", base.slice(0, 0, 100'000, 1000)}, {"none", base.slice(0, 5, 5)}});
+  EXPECT_LT(save_to_memory(state, {.compact = true}).size(), 5000u);
+}
+
 // ---- errors
 
 TEST(Save, WhatCannotBeWrittenLeavesTheOldFile) {
@@ -487,210 +488,6 @@ TEST(Save, TellsHowFarItIsAndReachesTheEndOnce) {
       EXPECT_EQ(ends, 1);
     }
   }
-}
-
-// ---- several files
-
-std::string only_line(const std::string& text, const std::string& part) {
-  const std::size_t at = text.find(part);
-  return at == text.npos ? "" : text.substr(at, text.find('\n', at) - at);
-}
-
-struct ShardKind {
-  FileFormat format;
-  const char *stem, *ending;
-  std::string index() const { return std::string(stem) + ending + ".index.json"; }
-  std::string shard(int i, int n, const std::string& tag = "") const {
-    char numbers[40];
-    std::snprintf(numbers, sizeof numbers, "-%05d-of-%05d", i, n);
-    return stem + tag + numbers + ending;
-  }
-};
-
-class Shards : public testing::TestWithParam<ShardKind> {};
-
-INSTANTIATE_TEST_SUITE_P(
-    Save, Shards,
-    testing::Values(ShardKind{FileFormat::safetensors, "model", ".safetensors"},
-                    ShardKind{FileFormat::pth, "pytorch_model", ".bin"}),
-    [](const auto& one) { return one.param.format == FileFormat::pth ? "pth" : "safetensors"; });
-
-TEST_P(Shards, AreOfTheSizeThatWasAskedForAndHaveAnIndex) {
-  const TempDir folder;
-  const std::string path = folder.file("sharded");
-  StateDict state;
-  for (int i = 0; i < 10; ++i) state.set("layer." + std::to_string(i), full({100}, i));
-  state.set("huge", arange(1000));
-  state.set("last", arange(10));
-  state.set_metadata(Value::ordered_dict({{"", Value::dict({{"version", 1}})}}));
-  const SaveReport report = save(state, path, {.format = GetParam().format, .shard_size = 4000});
-  // 800 bytes each: five, five, the huge one, the last.
-  std::set<std::string> expected{GetParam().index()};
-  for (int i = 1; i <= 4; ++i) expected.insert(GetParam().shard(i, 4));
-  EXPECT_EQ(names_in(path), expected);
-  EXPECT_EQ(report.files.size(), 5u);
-  EXPECT_EQ(report.files.back(), path + "/" + GetParam().index());
-  std::uint64_t bytes = 0;
-  for (const std::string& file : report.files) bytes += fs::file_size(file);
-  EXPECT_EQ(report.bytes, bytes);
-  const std::string index = TempDir::read(path + "/" + GetParam().index());
-  EXPECT_EQ(only_line(index, "\"total_size\""),
-            "\"total_size\": " + std::to_string(10 * 800 + 8080));
-  EXPECT_THAT(index, HasSubstr("\"layer.4\": \"" + GetParam().shard(1, 4)));
-  EXPECT_THAT(index, HasSubstr("\"huge\": \""));
-  expect_same(state, load(path));
-  expect_same(state, load(path + "/" + GetParam().index(), {.mmap = true}));
-}
-
-TEST_P(Shards, TensorsThatShareMemoryAreInOneFile) {
-  const TempDir folder;
-  const std::string path = folder.file("sharded");
-  const Tensor tied = arange(100.0), other = arange(200.0);
-  const Value state = Value::ordered_dict({{"embed", tied},
-                                           {"a", arange(50.0)},
-                                           {"b", other},
-                                           {"head", tied},
-                                           {"part", other.slice(0, 10, 20)}});
-  save(state, path, {.format = GetParam().format, .shard_size = 300});
-  const Value back = load(path);
-  ASSERT_EQ(back.entries().size(), 5u);
-  for (const auto& [name, tensor] : state.entries())
-    EXPECT_TRUE(equal(tensor.as_tensor(), back.find(name)->as_tensor())) << name;
-  const auto storage = [&](const char* name) {
-    return back.find(name)->as_tensor().storage().identity();
-  };
-  EXPECT_EQ(storage("embed"), storage("head"));
-  EXPECT_EQ(storage("b"), storage("part"));
-  EXPECT_NE(storage("a"), storage("b"));
-  EXPECT_TRUE(back.find("embed")->as_tensor().is(back.find("head")->as_tensor()));
-}
-
-TEST_P(Shards, ReplaceThoseThatWereThere) {
-  const TempDir folder;
-  const std::string path = folder.file("sharded");
-  const auto state = [](int fill, int n) {
-    std::vector<Value::Entry> entries;
-    for (int i = 0; i < n; ++i) entries.emplace_back("t" + std::to_string(i), full({100}, fill));
-    return Value::dict(std::move(entries));
-  };
-  const SaveOptions options{.format = GetParam().format, .shard_size = 800};
-  save(state(1, 3), path, options);
-  folder.write("sharded/notes.txt", "not ours");
-  const Value mapped = load(path, {.mmap = true});
-  save(state(2, 3), path, options);
-  expect_same(state(2, 3), load(path));
-  EXPECT_THAT(names_in(path), testing::UnorderedElementsAre(
-                                  "notes.txt", GetParam().index(), GetParam().shard(1, 3, "-v2"),
-                                  GetParam().shard(2, 3, "-v2"), GetParam().shard(3, 3, "-v2")));
-  EXPECT_EQ(mapped.find("t0")->as_tensor()[0].item<double>(), 1);
-  save(state(3, 2), path, options);
-  expect_same(state(3, 2), load(path));
-  EXPECT_EQ(names_in(path).size(), 4u);
-  save(state(4, 3), path + "/", options);
-  expect_same(state(4, 3), load(path));
-  EXPECT_EQ(names_in(path).size(), 5u);
-}
-
-TEST_P(Shards, AnOldIndexCannotMakeAnythingElseGo) {
-  const TempDir folder;
-  const std::string path = folder.file("sharded");
-  fs::create_directory(path);
-  const std::string index = GetParam().index(), own = GetParam().shard(7, 9);
-  for (const std::string name : {"README.md", "config.json", own.c_str()})
-    folder.write("sharded/" + name, "theirs");
-  folder.write("sharded/" + index, R"({"weight_map": {"a": "README.md", "b": ")" + index +
-                                       R"(", "c": "config.json", "d": "../x", "e": ")" + own +
-                                       R"("}})");
-  folder.write("x", "outside");
-  const Value state = Value::dict({{"a", full({100}, 1)}});
-  save(state, path, {.format = GetParam().format, .shard_size = 800});
-  EXPECT_THAT(names_in(path), testing::UnorderedElementsAre("README.md", "config.json", index,
-                                                            GetParam().shard(1, 1)));
-  EXPECT_TRUE(fs::exists(folder.file("x")));
-  expect_same(state, load(path));
-}
-
-TEST_P(Shards, AFolderThatSomebodyElseWritesIntoIsAnError) {
-  const TempDir folder;
-  const std::string path = folder.file("sharded");
-  fs::create_directory(path);
-  const Value state = Value::dict({{"a", full({100}, 1)}, {"b", full({100}, 2)}});
-  SaveOptions options{.format = GetParam().format, .shard_size = 800};
-  bool tried = false;
-  options.watch.progress = [&](std::uint64_t, std::uint64_t) {
-    if (std::exchange(tried, true)) return;
-    expect_error<IoError>(
-        [&] { save(state, path, {.format = GetParam().format, .shard_size = 800}); },
-        "somebody else is writing shards into it");
-  };
-  save(state, path, options);
-  EXPECT_TRUE(tried);
-  expect_same(state, load(path));
-}
-
-TEST_P(Shards, AFailureLeavesTheFolderAsItWas) {
-  const TempDir folder;
-  const std::string path = folder.file("sharded");
-  const SaveOptions options{.format = GetParam().format, .shard_size = 800};
-  const Value state = Value::dict({{"a", full({100}, 1)}, {"b", full({100}, 2)}});
-  SaveOptions stopped = options;
-  int calls = 0;
-  std::stop_source stop;
-  stopped.watch.stop = stop.get_token();
-  stopped.watch.progress = [&](std::uint64_t, std::uint64_t) {
-    if (++calls == 2) stop.request_stop();
-  };
-  EXPECT_THROW(save(state, path, stopped), CancelledError);
-  EXPECT_THAT(names_in(folder.file("")), IsEmpty());
-  save(state, path, options);
-  const auto before = names_in(path);
-  EXPECT_THROW(save(state, path, stopped), CancelledError);
-  EXPECT_EQ(names_in(path), before);
-  expect_same(state, load(path));
-  expect_error<ValueError>([&] { save(Value::dict({{"a", 1}}), path, options); },
-                           "only a dict of tensors");
-  expect_error<ValueError>([&] { save(Value::list({arange(3)}), path, options); },
-                           "only a dict of tensors");
-  expect_error<ValueError>([&] { save(Value::dict({}), path, options); }, "there are none");
-  folder.write("file", "text");
-  expect_error<IoError>([&] { save(state, folder.file("file"), options); }, "Not a directory");
-  expect_error<IoError>([&] { save(state, folder.file("none/folder"), options); },
-                        "cannot make the folder", "No such file");
-  EXPECT_EQ(names_in(path), before);
-  EXPECT_THAT(names_in(folder.file("")), ElementsAre("file", "sharded"));
-}
-
-TEST_P(Shards, WhatKilledProcessesLeftIsRemoved) {
-  const TempDir folder;
-  fs::create_directory(folder.file("sharded"));
-  const std::string left = "sharded/." + GetParam().shard(7, 9, "-v3") + ".tenon-tmp0";
-  folder.write(left, "half of");
-  folder.write("sharded/.other.tenon-tmp0", "of somebody else");
-  save(Value::dict({{"a", arange(3)}}), folder.file("sharded"),
-       {.format = GetParam().format, .shard_size = 800});
-  EXPECT_THAT(names_in(folder.file("sharded")),
-              testing::UnorderedElementsAre(".other.tenon-tmp0", GetParam().index(),
-                                            GetParam().shard(1, 1)));
-}
-
-TEST_P(Shards, MoreThanThereMayBeOpenFiles) {
-  const TempDir folder;
-  std::vector<Value::Entry> entries;
-  for (int i = 0; i < 600; ++i) entries.emplace_back("t" + std::to_string(i), full({2}, i));
-  const Value state = Value::dict(std::move(entries));
-  const SaveOptions options{.format = GetParam().format, .shard_size = 1, .durable = false};
-  save(state, folder.file("sharded"), options);
-  EXPECT_EQ(names_in(folder.file("sharded")).size(), 601u);
-  expect_same(state, load(folder.file("sharded")));
-  // Stopped when some have their names already.
-  SaveOptions stopped = options;
-  stopped.watch.progress = [](std::uint64_t done, std::uint64_t) {
-    if (done > 500 * 16) throw ValueError("enough");
-  };
-  const auto before = names_in(folder.file("sharded"));
-  expect_error<ValueError>([&] { save(state, folder.file("sharded"), stopped); }, "enough");
-  EXPECT_EQ(names_in(folder.file("sharded")), before);
-  expect_same(state, load(folder.file("sharded")));
 }
 
 TEST(Save, TextThatIsNoUtf8IsRefused) {

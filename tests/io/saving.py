@@ -18,19 +18,7 @@ import sys
 import tempfile
 import time
 
-FILES = pathlib.Path(__file__).resolve().parent / "fixtures"
-NEW = FILES / "torch-2.14.1"
-PTH = NEW / "linear_sd.pth"
-failures = []
-
-
-def tenon(*arguments, **options):
-    return subprocess.run([sys.argv[1], *map(str, arguments)], capture_output=True, text=True, **options)
-
-
-def expect(what, condition, done):
-    if not condition:
-        failures.append(f"{what}: exit {done.returncode}\n{done.stdout[:300]}\n{done.stderr[:500]}")
+from commands import expect, failures, FILES, NEW, PTH, tenon
 
 
 def said(code, error=""):
