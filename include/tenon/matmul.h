@@ -10,6 +10,7 @@
 
 #include "tenon/api.h"
 #include "tenon/op_info.h"
+#include "tenon/scalar.h"
 #include "tenon/tensor.h"
 
 namespace tenon {
@@ -36,6 +37,12 @@ struct TENON_API bmm {
   static constexpr OpKind kind = OpKind::pure;
   static OpInfo info;
 };
+struct TENON_API addmm {
+  using Signature = Tensor(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
+                           const Scalar& beta, const Scalar& alpha);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
 struct TENON_API matmul {
   using Signature = Tensor(const Tensor& self, const Tensor& other);
   static constexpr OpKind kind = OpKind::composite;
@@ -50,7 +57,15 @@ TENON_API Tensor dot(const Tensor& self, const Tensor& tensor);
 TENON_API Tensor mv(const Tensor& self, const Tensor& vec);
 TENON_API Tensor mm(const Tensor& self, const Tensor& mat2);
 TENON_API Tensor bmm(const Tensor& self, const Tensor& mat2);
-// Whichever of these fits. More than two dimensions are a batch, and batches broadcast; a vector on
+struct AddmmOptions {
+  Scalar beta = 1;   // a factor of what is added to; with 0 that is not looked at
+  Scalar alpha = 1;  // a factor of the product
+};
+// A product of matrices added to what broadcasts to its shape; 16-bit numbers are rounded once, at
+// the end. Whole numbers take whole factors.
+TENON_API Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
+                       const AddmmOptions& options = {});
+// Whichever of the products fits. More than two dimensions are a batch, and batches broadcast; a vector on
 // the left is a row, on the right a column, and the dimension it would add is left out.
 TENON_API Tensor matmul(const Tensor& self, const Tensor& other);
 // Every element of one vector times every element of the other.
@@ -60,6 +75,8 @@ TENON_API const Tensor& dot_out(const Tensor& out, const Tensor& self, const Ten
 TENON_API const Tensor& mv_out(const Tensor& out, const Tensor& self, const Tensor& vec);
 TENON_API const Tensor& mm_out(const Tensor& out, const Tensor& self, const Tensor& mat2);
 TENON_API const Tensor& bmm_out(const Tensor& out, const Tensor& self, const Tensor& mat2);
+TENON_API const Tensor& addmm_out(const Tensor& out, const Tensor& self, const Tensor& mat1,
+                                  const Tensor& mat2, const AddmmOptions& options = {});
 TENON_API const Tensor& matmul_out(const Tensor& out, const Tensor& self, const Tensor& other);
 
 }  // namespace tenon

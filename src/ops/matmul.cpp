@@ -2,6 +2,7 @@
 #include "tenon/matmul.h"
 
 #include "base/text.h"
+#include "core/element_copy.h"
 #include "ops/hidden_views.h"
 #include "ops/into.h"
 #include "ops/multiply.h"
@@ -9,6 +10,7 @@
 #include "tenon/arithmetic.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
+#include "tenon/factories.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -17,6 +19,7 @@ constinit OpInfo op::dot::info{"dot", kind};
 constinit OpInfo op::mv::info{"mv", kind};
 constinit OpInfo op::mm::info{"mm", kind};
 constinit OpInfo op::bmm::info{"bmm", kind};
+constinit OpInfo op::addmm::info{"addmm", kind};
 constinit OpInfo op::matmul::info{"matmul", kind};
 
 namespace {
@@ -135,6 +138,44 @@ struct Rule<op::bmm> {
 };
 
 template <>
+struct Rule<op::addmm> {
+  static constexpr std::string_view gradient = "AddmmBackward0";
+  static Layout infer(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
+                      const Scalar& beta, const Scalar& alpha) {
+    const Layout product = Rule<op::mm>::infer(mat1, mat2);
+    check_operands(op::addmm::info, self, mat1);
+    if (!broadcasts_to(self.shape(), product.shape)) {
+      throw ShapeError(concat("addmm: self of shape ", bracketed(self.shape()),
+                              " cannot be added to a product of shape ", bracketed(product.shape)));
+    }
+    for (const auto& [name, factor] : {std::pair("beta", beta), std::pair("alpha", alpha)}) {
+      if (is_integral(self.dtype()) && factor.kind() != Scalar::Kind::integer) {
+        throw DTypeError(concat("For integral input tensors, argument ", name,
+                                " must not be a floating point number: self is of ",
+                                repr(self.dtype())));
+      }
+    }
+    return product;
+  }
+  static void cpu(Tensor& out, const Tensor& self, const Tensor& mat1, const Tensor& mat2,
+                  const Scalar& beta, const Scalar& alpha) {
+    const bool rounded = out.dtype() == float16 || out.dtype() == bfloat16;
+    // Nobody is to see that the result was written to more than once.
+    const Tensor sum = rounded ? empty(out.shape(), {.dtype = float32, .device = Device::cpu()})
+                               : out.variable_data();
+    multiply(sum, mat1, mat2);
+    if (!is(alpha, 1)) sum.mul_(alpha);
+    if (!is(beta, 0)) sum.add_(self.to(sum.dtype()), {.alpha = beta});
+    if (rounded) copy_tensor(out, sum);
+  }
+
+ private:
+  static bool is(const Scalar& factor, double value) {
+    return factor.to<std::complex<double>>() == value;
+  }
+};
+
+template <>
 struct Rule<op::matmul> {
   static Tensor compose(const Tensor& self, const Tensor& other) {
     if (self.dim() == 0 || other.dim() == 0) {
@@ -186,6 +227,10 @@ Tensor dot(const Tensor& self, const Tensor& tensor) { return call<op::dot>(self
 Tensor mv(const Tensor& self, const Tensor& vec) { return call<op::mv>(self, vec); }
 Tensor mm(const Tensor& self, const Tensor& mat2) { return call<op::mm>(self, mat2); }
 Tensor bmm(const Tensor& self, const Tensor& mat2) { return call<op::bmm>(self, mat2); }
+Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
+             const AddmmOptions& options) {
+  return call<op::addmm>(self, mat1, mat2, options.beta, options.alpha);
+}
 Tensor matmul(const Tensor& self, const Tensor& other) { return call<op::matmul>(self, other); }
 Tensor outer(const Tensor& self, const Tensor& vec2) {
   if (self.dim() != 1 || vec2.dim() != 1) {
@@ -206,6 +251,10 @@ const Tensor& mm_out(const Tensor& out, const Tensor& self, const Tensor& mat2) 
 }
 const Tensor& bmm_out(const Tensor& out, const Tensor& self, const Tensor& mat2) {
   return into<op::bmm>(out, self, mat2);
+}
+const Tensor& addmm_out(const Tensor& out, const Tensor& self, const Tensor& mat1,
+                        const Tensor& mat2, const AddmmOptions& options) {
+  return into<op::addmm>(out, self, mat1, mat2, options.beta, options.alpha);
 }
 const Tensor& matmul_out(const Tensor& out, const Tensor& self, const Tensor& other) {
   if (self.dim() == 2 && other.dim() == 2) return mm_out(out, self, other);

@@ -121,7 +121,8 @@ bool multiply_bfloats(const Sizes& size, const Tensor& out, const Tensor& a, con
     if (!done) return;
     const std::int64_t offset = (matrix * size.m + row) * size.n + column;
     if (!onednn_multiply_bfloat16(rows, columns, size.k, left.at(matrix, row, 0),
-                                  right.at(matrix, 0, column), to + offset * 2, size.n)) {
+                                  right.at(matrix, 0, column), to + offset * out.element_size(),
+                                  size.n, out.dtype())) {
       done = false;
     }
   });
@@ -171,10 +172,11 @@ void multiply_batch(const Tensor& out, const Tensor& a, const Tensor& b) {
     out.zero_();
     return;
   }
-  const DType dtype = out.dtype();
+  const DType dtype = a.dtype();
   if (dtype == float32) return multiply_floats(size, out, a, b);
   if (dtype == bfloat16 && multiply_bfloats(size, out, a, b)) return;
   if (dtype == bfloat16 || dtype == float16) {
+    if (out.dtype() == float32) return multiply_floats(size, out, a.to(float32), b.to(float32));
     const Tensor wide = empty(out.shape(), {.dtype = float32, .device = Device::cpu()});
     multiply_floats(size, wide, a.to(float32), b.to(float32));
     return copy_tensor(out, wide);

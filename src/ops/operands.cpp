@@ -36,6 +36,15 @@ DType common_dtype(std::span<const Tensor> tensors) {
   return dtype;
 }
 
+bool broadcasts_to(const Shape& from, const Shape& to) {
+  if (from.size() > to.size()) return false;
+  const std::size_t lead = to.size() - from.size();
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    if (from[d] != 1 && from[d] != to[lead + d]) return false;
+  }
+  return true;
+}
+
 void not_implemented(std::string_view op, DType dtype) {
   throw NotImplementedError(
       concat("\"", op, "\" not implemented for '", info(dtype).scalar_name, "'"));

@@ -13,6 +13,9 @@ Device same_device(std::string_view op, std::span<const Tensor> tensors);
 // The dtype all can be converted to.
 DType common_dtype(std::span<const Tensor> tensors);
 
+// Whether expand() makes a tensor of one shape one of the other, without adding to what is there.
+bool broadcasts_to(const Shape& from, const Shape& to);
+
 // NotImplementedError: the operator has nothing for elements of that dtype.
 [[noreturn]] void not_implemented(std::string_view op, DType dtype);
 

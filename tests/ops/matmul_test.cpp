@@ -229,5 +229,50 @@ TEST(InstructionSet, TilesThatAreClaimedAndNotDescribedAreFound) {
 
 TEST(InstructionSet, OneDnnIsLimitedBeforeItIsUsed) { EXPECT_TRUE(limit_instruction_set()); }
 
+TEST(Addmm, AddsAProductToWhatBroadcasts) {
+  const Tensor a = tensor({{1., 2.}, {3., 4.}}), b = tensor({{1., 0., 1.}, {0., 1., 1.}});
+  EXPECT_TRUE(
+      equal(addmm(tensor({10., 20., 30.}), a, b), tensor({{11., 22., 33.}, {13., 24., 37.}})));
+  EXPECT_TRUE(equal(addmm(tensor({{10.}, {20.}}), a, b, {.beta = 0.5, .alpha = 2}),
+                    tensor({{7., 9., 11.}, {16., 18., 24.}})));
+  EXPECT_TRUE(equal(addmm(tensor(std::nan("")), a, b, {.beta = 0}), mm(a, b)));
+  EXPECT_TRUE(equal(addmm(ones({3}), zeros({2, 0}), zeros({0, 3})), ones({2, 3})));
+  EXPECT_TRUE(equal(addmm(arange(2), ones({1, 3}, {.dtype = int64}), ones({3, 2}, {.dtype = int64}),
+                          {.alpha = 2}),
+                    tensor({{6, 7}})));
+  EXPECT_EQ(addmm(zeros({3}), a, b).version(), 0);
+  const Tensor out = empty({0});
+  EXPECT_TRUE(addmm_out(out, ones({3}), a, b).is(out));
+  EXPECT_TRUE(equal(out, mm(a, b) + 1));
+  EXPECT_EQ(addmm(ones({3}).requires_grad_(), a, b).grad_fn()->name(), "AddmmBackward0");
+}
+
+TEST(Addmm, RoundsSixteenBitNumbersOnce) {
+  manual_seed(3);
+  for (const DType dtype : {bfloat16, float16}) {
+    const Tensor a = randn({64, 40}).to(dtype), b = randn({50, 40}).to(dtype).t(),
+                 bias = randn({50}).to(dtype);
+    const Tensor exact = mm(a.to(float64), b.to(float64)) + bias.to(float64);
+    const Tensor ours = addmm(bias, a, b);
+    const auto differ = [&](const Tensor& t) {
+      return sum(t != exact.to(dtype)).item<std::int64_t>();
+    };
+    // Sums in float are not exact, but nearly always round as if they were.
+    EXPECT_LE(differ(ours), 30);
+    EXPECT_GT(differ(mm(a, b) + bias), 300);
+  }
+}
+
+TEST(Addmm, SaysWhatDoesNotFit) {
+  const Tensor a = zeros({2, 3}), b = zeros({3, 4});
+  expect_error<ShapeError>([&] { addmm(zeros({5}), a, b); }, "self of shape [5]", "[2, 4]");
+  expect_error<ShapeError>([&] { addmm(zeros({6, 2, 4}), a, b); }, "[6, 2, 4]");
+  expect_error<ShapeError>([&] { addmm(zeros({4}), a, a); }, "2x3 and 2x3");
+  expect_error<DTypeError>([&] { addmm(zeros({4}, {.dtype = float64}), a, b); }, "float64",
+                           "float32");
+  expect_error<DTypeError>([&] { addmm(arange(4), a.to(int64), b.to(int64), {.alpha = 0.5}); },
+                           "alpha", "int64");
+}
+
 }  // namespace
 }  // namespace tenon

@@ -66,22 +66,24 @@ dnnl::engine& engine() {
   return cpu;
 }
 
-using Sizes = std::array<std::int64_t, 8>;
+using Sizes = std::array<std::int64_t, 9>;
 
-dnnl::memory::desc describe(std::int64_t rows, std::int64_t columns, const PackedMatrix& matrix) {
+dnnl::memory::desc describe(std::int64_t rows, std::int64_t columns, const PackedMatrix& matrix,
+                            DType dtype = bfloat16) {
   const dnnl::memory::dims strides = matrix.transposed ? dnnl::memory::dims{1, matrix.leading}
                                                        : dnnl::memory::dims{matrix.leading, 1};
-  return {{rows, columns}, dnnl::memory::data_type::bf16, strides};
+  const auto type = dtype == float32 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
+  return {{rows, columns}, type, strides};
 }
 
 // Null if there is none.
 std::shared_ptr<const Product> make_product(std::int64_t m, std::int64_t n, std::int64_t k,
                                             const PackedMatrix& a, const PackedMatrix& b,
-                                            std::int64_t out_leading) {
+                                            std::int64_t out_leading, DType out_dtype) {
   auto product = std::make_shared<Product>();
   product->a = describe(m, k, a);
   product->b = describe(k, n, b);
-  product->out = describe(m, n, {nullptr, out_leading, false});
+  product->out = describe(m, n, {nullptr, out_leading, false}, out_dtype);
   dnnl::primitive_attr attributes;
   // Memory of our own for each call: the library's belongs to the thread that made the product.
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -119,13 +121,14 @@ std::mutex& products_mutex() {
 // Products that were made before, a few hundred of them.
 std::shared_ptr<const Product> product_of(std::int64_t m, std::int64_t n, std::int64_t k,
                                           const PackedMatrix& a, const PackedMatrix& b,
-                                          std::int64_t out_leading) {
+                                          std::int64_t out_leading, DType out_dtype) {
   constexpr std::size_t kMost = 256;
   static auto& made = *new std::map<Sizes, std::shared_ptr<const Product>>;
-  const Sizes key{m, n, k, a.leading, a.transposed, b.leading, b.transposed, out_leading};
+  const Sizes key{
+      m, n, k, a.leading, a.transposed, b.leading, b.transposed, out_leading, out_dtype == float32};
   const std::lock_guard lock(products_mutex());
   if (const auto found = made.find(key); found != made.end()) return found->second;
-  auto product = make_product(m, n, k, a, b, out_leading);
+  auto product = make_product(m, n, k, a, b, out_leading, out_dtype);
   if (made.size() >= kMost) made.clear();
   made.emplace(key, product);
   return product;
@@ -150,10 +153,11 @@ void onednn_multiply(std::int64_t m, std::int64_t n, std::int64_t k, const Packe
 }
 
 bool onednn_multiply_bfloat16(std::int64_t m, std::int64_t n, std::int64_t k, const PackedMatrix& a,
-                              const PackedMatrix& b, void* out, std::int64_t out_leading) {
+                              const PackedMatrix& b, void* out, std::int64_t out_leading,
+                              DType out_dtype) {
   if (!limit_instruction_set()) return false;
   const OneThread alone;
-  const auto product = product_of(m, n, k, a, b, out_leading);
+  const auto product = product_of(m, n, k, a, b, out_leading, out_dtype);
   if (!product) return false;
   thread_local std::vector<std::byte> scratch;
   if (scratch.size() < product->scratch.get_size()) scratch.resize(product->scratch.get_size());
