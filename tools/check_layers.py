@@ -28,7 +28,7 @@ HEADER_LAYER = {
     "core": "detail/tensor_arithmetic detail/tensor_methods detail/tensor_reductions autograd body device_backend flattened generator layout printing state_dict storage tensor value",
     "io": "checkpoint convert key_map map_location save",
     "dispatch": "custom_op op_call op_info wrapper detail/dispatcher detail/op_arguments",
-    "ops": "arithmetic arithmetic_ops factories fused indexing matmul ops picking random reductions selection sorting",
+    "ops": "arithmetic arithmetic_ops factories functional fused indexing matmul ops picking random reductions selection sorting",
     "nn": "nn/parameter",
     "all": "tenon",
 }

@@ -13,6 +13,7 @@
 #include "tenon/dtype.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
+#include "tenon/functional.h"
 #include "tenon/fused.h"
 #include "tenon/generator.h"
 #include "tenon/indexing.h"
