@@ -20,6 +20,7 @@
 #include "tenon/key_map.h"
 #include "tenon/map_location.h"
 #include "tenon/matmul.h"
+#include "tenon/nn/init.h"
 #include "tenon/nn/parameter.h"
 #include "tenon/ops.h"
 #include "tenon/picking.h"
