@@ -4,8 +4,8 @@
 usage: random_cases.py RECORDING.bin RANDOM.pth OUT.cases
 
 RECORDING.bin is a sequence of: u32 length of the name, the name "kind seed n", u64 length, bytes. RANDOM.pth is a
-dict of tensors named "kind@seed". Kinds with a dot need layers and are left out, as are those of RANDOM.pth that
-later versions of PyTorch draw otherwise. tests/parity/cases/random.cases was written with it.
+dict of tensors named "kind@seed". Kinds with a dot need layers and are left out, but for those that only fill a tensor;
+so are those of RANDOM.pth that later versions of PyTorch draw otherwise. tests/parity/cases/random.cases was written with it.
 """
 import hashlib
 import struct
@@ -15,6 +15,7 @@ import zipfile
 from printed_cases import Reader
 
 CHANGED_SINCE = {"rand_bf16", "randn_bf16", "rand_f16"}
+FILL = {"fn.xavier_uniform", "fn.xavier_normal", "fn.kaiming_normal"}
 
 
 def recorded(path):
@@ -35,7 +36,7 @@ def main():
         tensors = Reader(archive, archive.namelist()[0].split("/")[0]).load()
     for name, (_, (_, data), *_) in tensors.items():
         kind, seed = name.split("@")
-        if "." not in kind and kind not in CHANGED_SINCE:
+        if ("." not in kind or kind in FILL) and kind not in CHANGED_SINCE:
             blocks.append(f"op draw {kind} {seed} 0\nsha256 {hashlib.sha256(bytes.fromhex(data)).hexdigest()}")
     with open(out, "w", encoding="utf-8") as f:
         f.write("\n\n".join(blocks) + "\n")

@@ -18,6 +18,8 @@ import torch
 from arithmetic import arithmetic
 from draws import draws
 from functions import functions
+from inits import inits
+from layers import layers
 from reductions import reductions
 from writer import Writer, attempt, canonical, ints, name, raw, result_line, storage_hex, tensor_line
 
@@ -539,6 +541,8 @@ def main():
     arithmetic(seeded(10), args.outdir, 400 * args.scale)
     reductions(seeded(11), args.outdir, 250 * args.scale)
     functions(seeded(12), args.outdir, 250 * args.scale)
+    inits(seeded(13), args.outdir, 150 * args.scale)
+    layers(seeded(14), args.outdir, 150 * args.scale)
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ std::vector<Line> Case::all(const std::string& word) const {
   return found;
 }
 
-std::vector<Case> read_cases(const std::string& kind) {
+std::vector<Case> read_cases(const std::string& kind, std::size_t at_least) {
   const std::filesystem::path path = cases_folder() / (kind + ".cases");
   std::ifstream file(path);
   if (!file) throw Error(path.string() + ": cannot be read");
@@ -79,7 +79,7 @@ std::vector<Case> read_cases(const std::string& kind) {
     open = true;
     cases.back().lines.push_back(words(text));
   }
-  if (cases.size() < 10) throw Error(path.string() + ": has next to no cases");
+  if (cases.size() < at_least) throw Error(path.string() + ": has next to no cases");
   return cases;
 }
 

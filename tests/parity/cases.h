@@ -29,8 +29,9 @@ struct Case {
   std::vector<Line> all(const std::string& word) const;
 };
 
-// The files of tests/parity/cases, or of the folder that TENON_CASES names.
-std::vector<Case> read_cases(const std::string& kind);
+// The files of tests/parity/cases, or of the folder that TENON_CASES names. Error if there are fewer cases: then
+// something else is wrong with the file.
+std::vector<Case> read_cases(const std::string& kind, std::size_t at_least = 10);
 
 std::vector<std::int64_t> integers(const std::string& word);
 std::optional<std::int64_t> maybe_integer(const std::string& word);

@@ -55,6 +55,9 @@ Tensor draw(const std::string& kind, std::int64_t n) {
     const Tensor a = randn({3}), b = rand({4}), c = randn({17}), d = randn({2});
     return cat({a, b, c, d});
   }
+  if (kind == "fn.xavier_uniform") return nn::init::xavier_uniform_(empty({6, 9}));
+  if (kind == "fn.xavier_normal") return nn::init::xavier_normal_(empty({6, 9}));
+  if (kind == "fn.kaiming_normal") return nn::init::kaiming_normal_(empty({6, 9}));
   if (kind == "uniform_range") return empty({100}).uniform_(-0.3, 0.7);
   if (kind == "normal_range") return empty({100}).normal_(2, 0.02);
   if (const auto size = size_behind(kind, "randn")) return randn({*size});
@@ -72,7 +75,7 @@ TEST(ParityRandom, RecordedStreamsAreDrawnAgain) {
         << op[2] << " seed " << op[3];
     ++drawn;
   }
-  EXPECT_EQ(drawn, 19 * 70 + 2 * 5 + 3 * 27);
+  EXPECT_EQ(drawn, 19 * 70 + 2 * 5 + 3 * 30);
 }
 
 Tensor drawn_into(const Tensor& t, const Line& op) {
