@@ -65,8 +65,8 @@ struct AddmmOptions {
 // the end. Whole numbers take whole factors.
 TENON_API Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
                        const AddmmOptions& options = {});
-// Whichever of the products fits. More than two dimensions are a batch, and batches broadcast; a vector on
-// the left is a row, on the right a column, and the dimension it would add is left out.
+// Whichever of the products fits. More than two dimensions are a batch, and batches broadcast; a
+// vector on the left is a row, on the right a column, and the dimension it would add is left out.
 TENON_API Tensor matmul(const Tensor& self, const Tensor& other);
 // Every element of one vector times every element of the other.
 TENON_API Tensor outer(const Tensor& self, const Tensor& vec2);

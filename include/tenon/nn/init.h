@@ -16,6 +16,7 @@
 
 #include "tenon/api.h"
 #include "tenon/generator.h"
+#include "tenon/scalar.h"
 #include "tenon/tensor.h"
 
 namespace tenon::nn::init {
