@@ -29,7 +29,7 @@ HEADER_LAYER = {
     "io": "checkpoint convert key_map map_location save",
     "dispatch": "custom_op op_call op_info wrapper detail/dispatcher detail/op_arguments",
     "ops": "arithmetic arithmetic_ops factories functional fused indexing matmul ops picking random reductions selection sorting",
-    "nn": "nn/init nn/parameter",
+    "nn": "nn/callable nn/containers nn/conversion nn/dropout nn/embedding nn/flatten nn/hooks nn/init nn/linear nn/load_state_dict nn/module nn/parameter nn/slots",
     "all": "tenon",
 }
 LAYER_OF = {f"tenon/{name}.h": layer for layer, names in HEADER_LAYER.items() for name in names.split()}

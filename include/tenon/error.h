@@ -7,8 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "tenon/api.h"
 
@@ -134,6 +136,36 @@ class TENON_API CancelledError : public Error {
  public:
   using Error::Error;
   ~CancelledError() override;
+};
+
+// A state dict that does not fit the module it was loaded into, or a load that could not be carried
+// out. The module is as it was, unless torn() says otherwise. The message has every problem; of
+// long lists it shows the beginning, and the fields have all.
+class TENON_API LoadError : public Error {
+ public:
+  struct Problems {
+    std::vector<std::string> missing_keys;     // of the module, not in the state dict
+    std::vector<std::string> unexpected_keys;  // of the state dict, not in the module
+    std::vector<std::string> errors;           // everything else, a sentence each
+    // What had been written when the disk, a device or a user-defined tensor's own code failed in
+    // the middle of copying in place. Empty if nothing had.
+    std::vector<std::string> written;
+  };
+  LoadError(const std::string& what, Problems problems);
+  LoadError(const LoadError&) noexcept;
+  LoadError& operator=(const LoadError&) noexcept;
+  ~LoadError() override;
+
+  const std::vector<std::string>& missing_keys() const noexcept { return problems_->missing_keys; }
+  const std::vector<std::string>& unexpected_keys() const noexcept {
+    return problems_->unexpected_keys;
+  }
+  const std::vector<std::string>& errors() const noexcept { return problems_->errors; }
+  const std::vector<std::string>& written() const noexcept { return problems_->written; }
+  bool torn() const noexcept { return !problems_->written.empty(); }
+
+ private:
+  std::shared_ptr<const Problems> problems_;
 };
 
 // A broken promise inside Tenon. Never reachable from what a caller passes or a file holds: please

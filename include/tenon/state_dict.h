@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -46,7 +47,9 @@ class TENON_API StateDict {
   bool contains(std::string_view name) const { return find(name) != nullptr; }
   const Value* find(std::string_view name) const;  // null if there is none
   const Value& at(std::string_view name) const;    // IndexError if there is none
-  Tensor tensor(std::string_view name) const;      // TypeError if it is something else
+  // The place of a name among the entries; size() if there is none.
+  std::size_t index_of(std::string_view name) const;
+  Tensor tensor(std::string_view name) const;  // TypeError if it is something else
   // Replaces what is under the name, or puts it at the end.
   void set(std::string_view name, Value value);
   // Those for which it holds; how many. The others keep their order.
@@ -89,6 +92,8 @@ class TENON_API StateDict {
   // An OrderedDict with the metadata among its attributes; a plain dict if that is what it was.
   Value value() const;
   operator Value() const { return value(); }
+  // As Python prints it: "OrderedDict({'weight': tensor(...)})".
+  std::string repr() const { return value().repr(); }
 
  private:
   void reindex();
@@ -145,6 +150,8 @@ class StateDict::Tensors {
   explicit Tensors(std::vector<Entry>& entries) noexcept : entries_(&entries) {}
   std::vector<Entry>* entries_;
 };
+
+TENON_API std::ostream& operator<<(std::ostream& out, const StateDict& state);
 
 inline StateDict::Tensors StateDict::tensors() { return Tensors(entries_); }
 

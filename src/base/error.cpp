@@ -24,6 +24,12 @@ InternalError::~InternalError() = default;
 FormatError::~FormatError() = default;
 ChecksumError::~ChecksumError() = default;
 CancelledError::~CancelledError() = default;
+LoadError::~LoadError() = default;
+LoadError::LoadError(const LoadError&) noexcept = default;
+LoadError& LoadError::operator=(const LoadError&) noexcept = default;
+
+LoadError::LoadError(const std::string& what, Problems problems)
+    : Error(what), problems_(std::make_shared<const Problems>(std::move(problems))) {}
 
 OutOfMemoryError::OutOfMemoryError(const std::string& what, std::size_t bytes)
     : Error(what), bytes_(bytes) {}

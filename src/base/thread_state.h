@@ -2,6 +2,7 @@
 // over the state of the thread it works for. Scopes change it; nothing else does.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "tenon/api.h"
@@ -16,6 +17,8 @@ struct ThreadState {
   std::optional<DType> scope_dtype;      // the innermost DTypeScope
   bool grad_enabled = true;              // off inside NoGradScope
   bool overrides_enabled = true;         // off inside DisableOverridesScope
+  // The innermost ConversionScope's choice of how modules replace tensors.
+  std::optional<std::uint8_t> conversion_policy;
 };
 
 TENON_API ThreadState& thread_state() noexcept;

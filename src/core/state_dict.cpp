@@ -1,5 +1,7 @@
 #include "tenon/state_dict.h"
 
+#include <ostream>
+
 #include "base/hash_index.h"
 #include "base/text.h"
 #include "core/secret_hash.h"
@@ -128,6 +130,11 @@ const Value& StateDict::at(std::string_view name) const {
       concat("the state dict of ", entries_.size(), " entries has no ", Value(name), hint));
 }
 
+std::size_t StateDict::index_of(std::string_view name) const {
+  const std::uint32_t at = place_of(name);
+  return at == HashIndex::kNone ? entries_.size() : at;
+}
+
 Tensor StateDict::tensor(std::string_view name) const { return at(name).as_tensor(); }
 
 void StateDict::set(std::string_view name, Value value) {
@@ -147,5 +154,7 @@ Value StateDict::value() const {
   return ordered_ ? Value::ordered_dict(std::move(all), attributes_)
                   : Value::dict(std::move(all), attributes_);
 }
+
+std::ostream& operator<<(std::ostream& out, const StateDict& state) { return out << state.repr(); }
 
 }  // namespace tenon

@@ -1,3 +1,6 @@
+#include "core/swap.h"
+
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <unordered_set>
@@ -122,11 +125,10 @@ void poison_accumulator(Body& body) {
 
 }  // namespace
 
-void swap_tensors(const Tensor& a, const Tensor& b) {
-  Body &first = a.body(), &second = b.body();
+void check_swap(const Tensor& a, const Tensor& b) {
+  const Body &first = a.body(), &second = b.body();
   if (a.is(b)) return;
-  if (BodyEditor::is_plain(first) && BodyEditor::is_plain(second))
-    return BodyEditor::swap(*a.cell(), *b.cell());
+  if (BodyEditor::is_plain(first) && BodyEditor::is_plain(second)) return;
   check_free(first, "the first tensor");
   check_free(second, "the second tensor");
   if (contains(first, *b.cell()) || contains(second, *a.cell())) {
@@ -134,9 +136,40 @@ void swap_tensors(const Tensor& a, const Tensor& b) {
         "cannot swap a tensor with one that it contains: one of the two is, directly or through "
         "others, the other's payload, grad, attribute, or what it was calculated from");
   }
-  poison_accumulator(first);
-  poison_accumulator(second);
+}
+
+void swap_checked(const Tensor& a, const Tensor& b) noexcept {
+  if (a.is(b)) return;
+  poison_accumulator(a.body());
+  poison_accumulator(b.body());
   BodyEditor::swap(*a.cell(), *b.cell());
+}
+
+void carry_over(Body& from, Body& to) {
+  if (detail::AutogradMeta* meta = BodyEditor::autograd(from)) {
+    const bool fits = meta->grad.defined() && meta->grad.shape() == to.layout().shape &&
+                      meta->grad.dtype() == to.layout().dtype &&
+                      meta->grad.device() == to.layout().device;
+    if (fits || !meta->hooks.empty()) {
+      detail::AutogradMeta& other = BodyEditor::need_autograd(to);
+      if (fits && !other.grad.defined()) std::swap(other.grad, meta->grad);
+      other.hooks.insert(other.hooks.end(), meta->hooks.begin(), meta->hooks.end());
+      meta->hooks.clear();
+    }
+  }
+  if (detail::Attributes* attributes = BodyEditor::attributes(from)) {
+    auto& values = BodyEditor::need_attributes(to).values;
+    for (auto& [name, value] : attributes->values) {
+      const auto same = [&](const auto& entry) { return entry.first == name; };
+      if (std::find_if(values.begin(), values.end(), same) == values.end())
+        values.emplace_back(name, value);
+    }
+  }
+}
+
+void swap_tensors(const Tensor& a, const Tensor& b) {
+  check_swap(a, b);
+  swap_checked(a, b);
 }
 
 }  // namespace tenon

@@ -110,7 +110,13 @@ void write(std::string& out, const Value& value, int depth) {
       out += value.items().size() == 1 ? ",)" : ")";
       return;
     case Value::Kind::dict: {
-      out += '{';
+      // As Python 3.12 and later have it.
+      const bool ordered = value.is_ordered_dict();
+      if (ordered && value.entries().empty()) {
+        out += "OrderedDict()";
+        return;
+      }
+      out += ordered ? "OrderedDict({" : "{";
       const char* separator = "";
       for (const auto& [key, item] : value.entries()) {
         out += separator;
@@ -119,7 +125,7 @@ void write(std::string& out, const Value& value, int depth) {
         write(out, item, depth + 1);
         separator = ", ";
       }
-      out += '}';
+      out += ordered ? "})" : "}";
       return;
     }
   }
@@ -145,7 +151,7 @@ std::string Value::type_name() const {
     case Kind::object: return object_name();
     case Kind::list: return "list";
     case Kind::tuple: return "tuple";
-    case Kind::dict: return "dict";
+    case Kind::dict: return is_ordered_dict() ? "OrderedDict" : "dict";
     case Kind::tensor: return "Tensor";
     case Kind::dtype: return "torch.dtype";
     case Kind::device: return "torch.device";

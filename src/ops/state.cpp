@@ -1,5 +1,7 @@
 // What changes a tensor other than by writing elements: its data as a whole, and how a loaded value
 // takes its place.
+#include "ops/state.h"
+
 #include <utility>
 
 #include "base/text.h"
@@ -13,11 +15,7 @@
 
 namespace tenon {
 
-namespace {
-
-// Whether one can take over the other's data: both dense with memory, both dense on meta, or
-// user-defined of one class.
-bool is_compatible(const Body& a, const Body& b) {
+bool can_set_data(const Body& a, const Body& b) {
   if (a.is_wrapper() != b.is_wrapper()) return false;
   if (a.is_wrapper()) {
     return *static_cast<const WrapperBody&>(a).wrapper_class().type ==
@@ -25,8 +23,6 @@ bool is_compatible(const Body& a, const Body& b) {
   }
   return a.layout().device.is_meta() == b.layout().device.is_meta();
 }
-
-}  // namespace
 
 Tensor Tensor::variable_data() const {
   const Body& own = body();
@@ -36,7 +32,7 @@ Tensor Tensor::variable_data() const {
 
 void Tensor::set_data(const Tensor& data) const {
   Body &own = body(), &other = data.body();
-  if (!is_compatible(own, other)) {
+  if (!can_set_data(own, other)) {
     throw Error(concat("set_data: a ", own.type_name(), " on ", device().str(), " and a ",
                        other.type_name(), " on ", data.device().str(),
                        " have incompatible tensor type: use swap_tensors, or make a new tensor"));

@@ -1,0 +1,32 @@
+// Dropout: leaves out elements at random while training.
+#pragma once
+
+#include <string>
+
+#include "tenon/api.h"
+#include "tenon/nn/callable.h"
+
+namespace tenon::nn {
+
+struct DropoutOptions {
+  double p = 0.5;
+  bool inplace = false;
+};
+
+class TENON_API Dropout : public Layer {
+ public:
+  using Options = DropoutOptions;
+  // ValueError for a p outside [0, 1].
+  explicit Dropout(const Options& options = {});
+  explicit Dropout(double probability) : Dropout(Options{.p = probability}) {}
+
+  std::string extra_repr() const override;
+
+  double p;
+  bool inplace;
+
+ protected:
+  Tensor forward(const Tensor& input) override;
+};
+
+}  // namespace tenon::nn

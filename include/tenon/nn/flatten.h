@@ -1,0 +1,30 @@
+// Flatten: several dimensions made one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tenon/api.h"
+#include "tenon/nn/callable.h"
+
+namespace tenon::nn {
+
+class TENON_API Flatten : public Layer {
+ public:
+  struct Options {
+    std::int64_t start_dim = 1;
+    std::int64_t end_dim = -1;
+  };
+  Flatten() : Flatten(Options{}) {}
+  explicit Flatten(const Options& options)
+      : start_dim(options.start_dim), end_dim(options.end_dim) {}
+
+  std::string extra_repr() const override;
+
+  std::int64_t start_dim, end_dim;
+
+ protected:
+  Tensor forward(const Tensor& input) override { return input.flatten(start_dim, end_dim); }
+};
+
+}  // namespace tenon::nn

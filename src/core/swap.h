@@ -1,0 +1,17 @@
+// swap_tensors in two halves, for those who swap many tensors or none.
+#pragma once
+
+#include "tenon/api.h"
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+// SwapError if the two cannot be swapped (see swap_tensors); changes nothing.
+TENON_API void check_swap(const Tensor& a, const Tensor& b);
+// Swaps two that can be.
+TENON_API void swap_checked(const Tensor& a, const Tensor& b) noexcept;
+// Moves from one body to another what belongs to the tensor rather than to its data: hooks and
+// attributes, and the grad if it fits.
+TENON_API void carry_over(Body& from, Body& to);
+
+}  // namespace tenon

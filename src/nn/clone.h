@@ -1,0 +1,46 @@
+// A clone on its way: which modules and tensors have been copied so far, and which object is being
+// copied now, so that slots find the module they belong to.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <unordered_map>
+
+#include "nn/shared_storages.h"
+#include "tenon/nn/slots.h"
+#include "tenon/tensor.h"
+
+namespace tenon::nn::detail {
+
+class CloneRun {
+ public:
+  // The one of this thread. Error if there is none: somebody copies a module with its constructor.
+  static CloneRun& current();
+
+  static std::shared_ptr<Module> clone(const Module& root);
+
+  // The module that a slot at `copy` belongs to, if `original` belongs to `owner`: it has the same
+  // place in it. Error if the original is not inside the object that is being copied.
+  Module* owner_of(const void* copy, const void* original, const Module* owner) const;
+  void check_inside(const Module& original) const;
+  Tensor copy(const Tensor& original);
+  std::shared_ptr<Module> copy(const std::shared_ptr<Module>& original);
+
+ private:
+  explicit CloneRun(const Module& root);
+  ~CloneRun();
+  CloneRun(const CloneRun&) = delete;
+
+  std::shared_ptr<Module> copy(const Module& original);
+  bool is_inside(const void* address) const noexcept;
+  Tensor copy_wrapper(const Tensor& original);
+
+  std::unordered_map<const Module*, std::shared_ptr<Module>> modules_;
+  std::unordered_map<const void*, Tensor> tensors_;  // by cell
+  SharedStorages shared_;
+  const std::byte* begin_ = nullptr;  // of the object that is being copied
+  std::size_t size_ = 0;
+  CloneRun* outer_;
+};
+
+}  // namespace tenon::nn::detail

@@ -1,0 +1,273 @@
+#include "tenon/nn/containers.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "nn/module_text.h"
+#include "nn/slot_editor.h"
+#include "tenon/error.h"
+
+namespace tenon::nn {
+
+namespace detail {
+
+std::size_t position(std::int64_t index, std::size_t size, bool end_allowed) {
+  const auto n = static_cast<std::int64_t>(size);
+  const std::int64_t at = index < 0 ? index + n : index;
+  if (at < 0 || at > n || (at == n && !end_allowed)) {
+    throw IndexError(
+        concat("index ", index, " is out of range: there are ", n, n == 1 ? " entry" : " entries"));
+  }
+  return static_cast<std::size_t>(at);
+}
+
+std::pair<std::size_t, std::size_t> slice_of(std::int64_t begin, std::optional<std::int64_t> end,
+                                             std::size_t size) {
+  const auto n = static_cast<std::int64_t>(size);
+  const auto bound = [n](std::int64_t at) {
+    return std::clamp(at < 0 ? at + n : at, std::int64_t{0}, n);
+  };
+  const std::int64_t from = bound(begin), to = bound(end.value_or(n));
+  return {static_cast<std::size_t>(from), static_cast<std::size_t>(std::max(from, to))};
+}
+
+namespace {
+
+void check_not_null(const std::shared_ptr<Module>& module) {
+  if (!module) throw ValueError("a list of modules cannot hold null: leave the entry out");
+}
+
+}  // namespace
+
+void sequence_append(Module& list, std::shared_ptr<Module> module) {
+  check_not_null(module);
+  list.register_module(concat(list.child_slots().size()), std::move(module));
+}
+
+void sequence_set(Module& list, std::int64_t index, std::shared_ptr<Module> module) {
+  check_not_null(module);
+  ChildSlot& slot = *list.child_slots()[position(index, list.child_slots().size())];
+  SlotEditor::assign(slot, std::move(module));
+}
+
+void sequence_insert(Module& list, std::int64_t index, std::shared_ptr<Module> module) {
+  check_not_null(module);
+  const std::size_t at = position(index, list.child_slots().size(), true);
+  for (std::size_t i = at; i < list.child_slots().size(); ++i) {
+    if (const std::string& name = list.child_slots()[i]->name(); name != concat(i)) {
+      throw ValueError(concat("cannot insert at ", index,
+                              ": the entries behind it would move up, "
+                              "but one of them has the name \"",
+                              name, "\" and not its number"));
+    }
+  }
+  sequence_append(list, std::move(module));
+  const auto slots = list.child_slots();
+  std::shared_ptr<Module> moving = slots.back()->module();
+  for (std::size_t i = at; i < slots.size(); ++i) {
+    std::shared_ptr<Module> next = slots[i]->module();
+    SlotEditor::assign(*slots[i], std::move(moving));
+    moving = std::move(next);
+  }
+}
+
+std::shared_ptr<Module> sequence_pop(Module& list, std::int64_t index) {
+  const std::size_t at = position(index, list.child_slots().size());
+  std::vector<std::shared_ptr<Module>> kept;
+  std::shared_ptr<Module> gone;
+  for (std::size_t i = 0; i < list.child_slots().size(); ++i) {
+    const auto& module = list.child_slots()[i]->module();
+    if (i == at) {
+      gone = module;
+    } else {
+      kept.push_back(module);
+    }
+  }
+  // The last needs no renumbering, unless names are not numbers.
+  const std::size_t last = list.child_slots().size() - 1;
+  bool numbered = true;
+  for (std::size_t i = 0; i < last && at == last && numbered; ++i)
+    numbered = list.child_slots()[i]->name() == concat(i);
+  if (at == last && numbered) {
+    list.remove(std::string(list.child_slots().back()->name()));
+    return gone;
+  }
+  while (!list.child_slots().empty()) list.remove(std::string(list.child_slots().back()->name()));
+  for (auto& module : kept) sequence_append(list, std::move(module));
+  return gone;
+}
+
+std::string module_list_repr(const Module& list) {
+  struct Run {
+    std::size_t first, last;
+    std::string text;
+  };
+  std::vector<Run> runs;
+  const auto slots = list.child_slots();
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    std::string text = slots[i]->module()->repr();
+    if (!runs.empty() && runs.back().text == text) {
+      runs.back().last = i;
+    } else {
+      runs.push_back({i, i, std::move(text)});
+    }
+  }
+  std::vector<std::string> lines;
+  for (const Run& run : runs) {
+    const std::string text = run.first == run.last
+                                 ? concat("(", run.first, "): ", run.text)
+                                 : concat("(", run.first, "-", run.last,
+                                          "): ", run.last - run.first + 1, " x ", run.text);
+    lines.push_back(indented(text, 2));
+  }
+  return assembled(list.type_name(), {}, lines);
+}
+
+}  // namespace detail
+
+Sequential::Sequential(
+    std::initializer_list<std::pair<std::string, std::shared_ptr<Module>>> modules) {
+  for (const auto& [name, module] : modules) {
+    detail::check_not_null(module);
+    register_module(name, module);
+  }
+}
+
+Sequential& Sequential::extend(const Sequential& other) {
+  std::vector<std::shared_ptr<Module>> modules;
+  for (const ChildSlot* slot : other.child_slots()) modules.push_back(slot->module());
+  for (auto& module : modules) append(std::move(module));
+  return *this;
+}
+
+std::shared_ptr<Sequential> Sequential::slice(std::int64_t begin,
+                                              std::optional<std::int64_t> end) const {
+  const auto [from, to] = detail::slice_of(begin, end, size());
+  auto some = make<Sequential>();
+  for (std::size_t i = from; i < to; ++i)
+    some->register_module(child_slots()[i]->name(), child_slots()[i]->module());
+  return some;
+}
+
+Tensor Sequential::forward(const Tensor& input) {
+  Tensor x = input;
+  for (const ChildSlot* slot : child_slots()) x = slot->module()->invoke(x);
+  return x;
+}
+
+namespace {
+
+Tensor as_parameter(const Tensor& tensor) {
+  return tensor.defined() && !tensor.is_parameter() ? make_parameter(tensor) : tensor;
+}
+
+// "Parameter containing: [torch.float32 of size 2x3]"
+std::string parameter_text(const Tensor& parameter, const std::string& dtype) {
+  std::string sizes;
+  for (const std::int64_t size : parameter.shape()) sizes += concat(sizes.empty() ? "" : "x", size);
+  const std::string device =
+      parameter.is_cuda() ? concat(" (", parameter.device().str(), ")") : std::string();
+  return concat("Parameter containing: [", dtype, " of size ", sizes, device, "]");
+}
+
+// The older name of a tensor's type, which ParameterDict prints: torch.FloatTensor.
+std::string tensor_type_name(const Tensor& tensor) {
+  const char* kind = nullptr;
+  switch (tensor.dtype()) {
+    case float32: kind = "Float"; break;
+    case float64: kind = "Double"; break;
+    case float16: kind = "Half"; break;
+    case tenon::bfloat16: kind = "BFloat16"; break;
+    case int64: kind = "Long"; break;
+    case int32: kind = "Int"; break;
+    case int16: kind = "Short"; break;
+    case int8: kind = "Char"; break;
+    case uint8: kind = "Byte"; break;
+    case bool_: kind = "Bool"; break;
+    case complex64: kind = "ComplexFloat"; break;
+    case complex128: kind = "ComplexDouble"; break;
+    default: return repr(tensor.dtype());
+  }
+  return concat(tensor.is_cuda() ? "torch.cuda." : "torch.", kind, "Tensor");
+}
+
+}  // namespace
+
+ParameterList& ParameterList::append(const Tensor& parameter) {
+  register_parameter(concat(size()), as_parameter(parameter));
+  return *this;
+}
+
+ParameterList& ParameterList::extend(const std::vector<Tensor>& parameters) {
+  for (const Tensor& parameter : parameters) append(parameter);
+  return *this;
+}
+
+void ParameterList::set(std::int64_t index, const Tensor& parameter) {
+  TensorSlot& slot = *parameter_slots()[detail::position(index, size())];
+  SlotEditor::assign(slot, as_parameter(parameter));
+}
+
+Tensor ParameterList::pop(std::int64_t index) {
+  const std::size_t at = detail::position(index, size());
+  const auto slots = parameter_slots();
+  Tensor gone = slots[at]->get();
+  for (std::size_t i = at; i + 1 < slots.size(); ++i)
+    SlotEditor::rebind(*slots[i], slots[i + 1]->get());
+  remove(std::string(slots.back()->name()));
+  return gone;
+}
+
+std::string ParameterList::extra_repr() const {
+  std::string lines;
+  for (const TensorSlot* slot : parameter_slots()) {
+    if (!slot->defined()) continue;
+    lines += concat(lines.empty() ? "" : "\n", "  (", slot->name(),
+                    "): ", parameter_text(slot->get(), tenon::repr(slot->get().dtype())));
+  }
+  return lines;
+}
+
+ParameterDict::ParameterDict(std::initializer_list<std::pair<std::string, Tensor>> parameters) {
+  for (const auto& [key, parameter] : parameters) set(key, parameter);
+}
+
+void ParameterDict::set(std::string_view key, const Tensor& parameter) {
+  register_parameter(key, as_parameter(parameter));
+}
+
+Tensor ParameterDict::pop(std::string_view key) {
+  Tensor gone = get_parameter(key);
+  remove(key);
+  return gone;
+}
+
+void ParameterDict::clear() {
+  while (!parameter_slots().empty()) remove(std::string(parameter_slots().back()->name()));
+}
+
+void ParameterDict::update(const ParameterDict& other) {
+  for (const TensorSlot* slot : other.parameter_slots()) set(slot->name(), slot->get());
+}
+
+bool ParameterDict::contains(std::string_view key) const {
+  return SlotEditor::find(*this, key).tensor != nullptr;
+}
+
+std::vector<std::string> ParameterDict::keys() const {
+  std::vector<std::string> keys;
+  for (const TensorSlot* slot : parameter_slots()) keys.push_back(slot->name());
+  return keys;
+}
+
+std::string ParameterDict::extra_repr() const {
+  std::string lines;
+  for (const TensorSlot* slot : parameter_slots()) {
+    if (!slot->defined()) continue;
+    lines += concat(lines.empty() ? "" : "\n", "  (", slot->name(),
+                    "): ", parameter_text(slot->get(), tensor_type_name(slot->get())));
+  }
+  return lines;
+}
+
+}  // namespace tenon::nn

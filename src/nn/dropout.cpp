@@ -1,0 +1,25 @@
+#include "tenon/nn/dropout.h"
+
+#include "base/text.h"
+#include "tenon/error.h"
+#include "tenon/functional.h"
+#include "tenon/nn/flatten.h"
+
+namespace tenon::nn {
+
+Dropout::Dropout(const Options& options) : p(options.p), inplace(options.inplace) {
+  if (!(p >= 0 && p <= 1))
+    throw ValueError(concat("dropout probability has to be between 0 and 1, but got ", p));
+}
+
+std::string Dropout::extra_repr() const { return concat("p=", p, ", inplace=", inplace); }
+
+Tensor Dropout::forward(const Tensor& input) {
+  return dropout(input, {.p = p, .training = training(), .inplace = inplace});
+}
+
+std::string Flatten::extra_repr() const {
+  return concat("start_dim=", start_dim, ", end_dim=", end_dim);
+}
+
+}  // namespace tenon::nn

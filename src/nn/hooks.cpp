@@ -1,0 +1,136 @@
+#include "tenon/nn/hooks.h"
+
+#include <atomic>
+#include <exception>
+
+#include "base/text.h"
+#include "base/warn.h"
+#include "nn/registration_hooks.h"
+#include "tenon/error.h"
+#include "tenon/nn/module.h"
+
+namespace tenon::nn {
+
+namespace detail {
+
+HookTable::~HookTable() = default;
+
+std::uint64_t next_hook_id() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+namespace {
+
+// Made when the first hook is registered, and never destroyed: modules may be called until the end.
+struct GlobalHooks {
+  HookList<GlobalForwardPreHook> forward_pre;
+  HookList<GlobalForwardHook> forward;
+  HookList<ParameterRegistrationHook> parameters;
+  HookList<BufferRegistrationHook> buffers;
+  HookList<ModuleRegistrationHook> modules;
+  std::mutex mutex;  // for the first of a kind
+};
+GlobalHooks& global_hooks() {
+  static GlobalHooks& hooks = *new GlobalHooks;
+  return hooks;
+}
+
+// Whether there ever was one of a kind: what calls and registrations ask first.
+std::atomic<bool> any_forward{false}, any_parameters{false}, any_buffers{false}, any_modules{false};
+
+template <class F>
+RemovableHandle add(HookList<F>& list, F hook, std::atomic<bool>& any, bool always_call = false) {
+  const std::lock_guard lock(global_hooks().mutex);
+  RemovableHandle handle = list.add(std::move(hook), false, always_call);
+  any.store(true, std::memory_order_release);
+  return handle;
+}
+
+}  // namespace
+
+bool has_global_forward_hooks() noexcept { return any_forward.load(std::memory_order_acquire); }
+HookList<GlobalForwardPreHook>& global_forward_pre_hooks() { return global_hooks().forward_pre; }
+HookList<GlobalForwardHook>& global_forward_hooks() { return global_hooks().forward; }
+
+void warn_silenced(bool global) noexcept {
+  try {
+    const std::string begin = concat(
+        global ? "global module forward hook" : "module forward hook",
+        " with always_call raised an exception that was silenced as another error was raised "
+        "in forward");
+    try {
+      throw;
+    } catch (const std::exception& error) {
+      warn(concat(begin, ": ", error.what()));
+    } catch (...) {
+      warn(begin);
+    }
+  } catch (...) {
+  }
+}
+
+bool has_registration_hooks(TensorSlot::Kind kind) noexcept {
+  return (kind == TensorSlot::Kind::parameter ? any_parameters : any_buffers)
+      .load(std::memory_order_acquire);
+}
+
+Tensor registered(Module& owner, const std::string& name, Tensor value, TensorSlot::Kind kind) {
+  if (!has_registration_hooks(kind)) return value;
+  const bool is_parameter = kind == TensorSlot::Kind::parameter;
+  const auto run = [&](const auto& list) {
+    const auto entries = list.snapshot();
+    if (!entries) return;
+    for (const auto& entry : *entries) {
+      const Tensor other = entry.hook(owner, name, value);
+      if (!other.defined()) continue;
+      if (is_parameter && !other.is_parameter()) {
+        throw TypeError(concat("a registration hook gave a plain tensor for parameter '", name,
+                               "' of ", owner.type_name(), ": wrap it with nn::make_parameter"));
+      }
+      value = other;
+    }
+  };
+  if (is_parameter) {
+    run(global_hooks().parameters);
+  } else {
+    run(global_hooks().buffers);
+  }
+  return value;
+}
+
+std::shared_ptr<Module> registered(Module& owner, const std::string& name,
+                                   std::shared_ptr<Module> module) {
+  if (!any_modules.load(std::memory_order_acquire)) return module;
+  if (const auto entries = global_hooks().modules.snapshot()) {
+    for (const auto& entry : *entries) {
+      if (auto other = entry.hook(owner, name, module)) module = std::move(other);
+    }
+  }
+  return module;
+}
+
+}  // namespace detail
+
+void RemovableHandle::remove() {
+  if (const auto table = table_.lock()) table->remove(id_);
+}
+
+RemovableHandle register_module_forward_pre_hook(GlobalForwardPreHook hook) {
+  return detail::add(detail::global_hooks().forward_pre, std::move(hook), detail::any_forward);
+}
+RemovableHandle register_module_forward_hook(GlobalForwardHook hook, bool always_call) {
+  return detail::add(detail::global_hooks().forward, std::move(hook), detail::any_forward,
+                     always_call);
+}
+RemovableHandle register_module_parameter_registration_hook(ParameterRegistrationHook hook) {
+  return detail::add(detail::global_hooks().parameters, std::move(hook), detail::any_parameters);
+}
+RemovableHandle register_module_buffer_registration_hook(BufferRegistrationHook hook) {
+  return detail::add(detail::global_hooks().buffers, std::move(hook), detail::any_buffers);
+}
+RemovableHandle register_module_module_registration_hook(ModuleRegistrationHook hook) {
+  return detail::add(detail::global_hooks().modules, std::move(hook), detail::any_modules);
+}
+
+}  // namespace tenon::nn

@@ -1,0 +1,228 @@
+// The second half of a load: making what takes the tensors' places, and putting it there.
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "base/text.h"
+#include "core/alias.h"
+#include "core/body_editor.h"
+#include "core/swap.h"
+#include "nn/extras.h"
+#include "nn/load_plan.h"
+#include "nn/registration_hooks.h"
+#include "nn/slot_editor.h"
+#include "tenon/autograd.h"
+#include "tenon/error.h"
+#include "tenon/nn/module.h"
+
+namespace tenon::nn::detail {
+
+using How = LoadAction::How;
+
+namespace {
+
+bool is_dense(const Tensor& tensor) { return !tensor.body().is_wrapper(); }
+
+}  // namespace
+
+// A new parameter over a value, which requires grad if the old one does. Dense tensors, which are
+// nearly all, need no dispatch for it.
+Tensor LoadPlan::as_parameter_like(const Tensor& own, const Tensor& value) const {
+  if (!is_dense(value)) return make_parameter(value, own.requires_grad());
+  Tensor parameter(alias_body(value.body(), Layout(value.layout())));
+  BodyEditor::set_parameter(parameter.body(), true);
+  BodyEditor::set_requires_grad(parameter.body(), own.requires_grad());
+  return parameter;
+}
+
+void LoadPlan::stage_one(LoadAction& action) {
+  const Tensor& own = action.slot->get();
+  const bool is_parameter = own.is_parameter();
+  switch (action.how) {
+    case How::copy:
+    case How::nothing: return;
+    case How::rebind:
+      if (!is_parameter || action.value.is_parameter()) {
+        action.staged = action.value;
+      } else {
+        action.staged = as_parameter_like(own, action.value);
+      }
+      if (has_registration_hooks(action.slot->kind())) {
+        action.staged = registered(action.slot->owner(), action.slot->name(), action.staged,
+                                   action.slot->kind());
+      }
+      return;
+    case How::copy_and_swap:
+      action.staged = is_parameter ? as_parameter_like(own, own) : own.detach();
+      break;
+    case How::swap: {
+      const bool dense = is_dense(own) && is_dense(action.value);
+      // A dense tensor is aliased, which is what its module_load does.
+      Tensor loaded = action.value;
+      if (!dense) {
+        loaded = own.module_load(action.value, options_.assign);
+        if (loaded.is(own) || loaded.is(action.value)) {
+          throw Error(
+              "module_load returned one of self or other, please .detach() the result if returning "
+              "one of the inputs in module_load");
+        }
+      }
+      if (!is_parameter) {
+        action.staged = dense ? loaded.detach() : loaded;
+      } else if (!dense && loaded.is_parameter()) {
+        action.staged = loaded.requires_grad_(own.requires_grad());
+      } else {
+        action.staged = as_parameter_like(own, loaded);
+      }
+      break;
+    }
+  }
+  check_swap(own, action.staged);
+}
+
+void LoadPlan::stage() {
+  const NoGradScope no_grad;
+  for (std::uint32_t i = 0; i < actions_.size(); ++i) {
+    LoadAction& action = actions_[i];
+    if (action.leader != i || action.staged.defined()) continue;
+    try {
+      stage_one(action);
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& failed) {
+      error(failure(action, failed.what()));
+    }
+  }
+  if (!errors_.empty()) fail();
+}
+
+// What modules keep beside tensors is set first, because it is the part that may still fail, and
+// can be taken back.
+void LoadPlan::set_extra_states() {
+  std::vector<ExtraState> before;
+  for (const ExtraState& extra : extra_states_) {
+    try {
+      before.push_back({extra.module, extra.module->get_extra_state().value_or(Value())});
+      extra.module->set_extra_state(extra.state);
+    } catch (const std::exception& failed) {
+      error(concat("While setting the extra state of a ", extra.module->type_name(),
+                   ", an exception occurred : ", failed.what()));
+      break;
+    }
+  }
+  if (errors_.empty()) return;
+  for (auto undo = before.rbegin(); undo != before.rend(); ++undo) {
+    try {
+      undo->module->set_extra_state(undo->state);
+    } catch (const std::exception& failed) {
+      error(concat("The extra state of a ", undo->module->type_name(),
+                   " could not be taken back : ", failed.what()));
+    }
+  }
+  fail();
+}
+
+// Copies that are a user-defined tensor's own code come before all others: if none works, nothing
+// has been changed.
+void LoadPlan::commit_user_copies() {
+  std::vector<std::string> written;
+  for (std::uint32_t i = 0; i < actions_.size(); ++i) {
+    LoadAction& action = actions_[i];
+    if (action.leader != i || action.how != How::copy) continue;
+    if (is_dense(action.slot->get()) && is_dense(action.value)) continue;
+    try {
+      action.slot->get().copy_(action.value);
+      written.emplace_back(action.key);
+      action.how = How::nothing;
+    } catch (const std::exception& failed) {
+      error(failure(action, failed.what()));
+    }
+  }
+  if (!errors_.empty()) fail(std::move(written));
+}
+
+void LoadPlan::commit_tensors() {
+  // Copies first, as what they could still fail with (a device that is gone) then changes the
+  // least.
+  std::vector<std::string_view> written;
+  for (std::uint32_t i = 0; i < actions_.size(); ++i) {
+    const LoadAction& action = actions_[i];
+    if (action.leader != i || (action.how != How::copy && action.how != How::copy_and_swap))
+      continue;
+    try {
+      action.slot->get().copy_(action.value);
+      written.push_back(action.key);
+    } catch (const std::exception& failed) {
+      error(failure(action, failed.what()));
+      fail({written.begin(), written.end()});
+    }
+  }
+  for (std::uint32_t i = 0; i < actions_.size(); ++i) {
+    LoadAction& action = actions_[i];
+    if (action.leader != i) continue;
+    if (action.how == How::swap || action.how == How::copy_and_swap) {
+      const Tensor& own = action.slot->get();
+      carry_over(own.body(), action.staged.body());
+      swap_checked(own, action.staged);
+    }
+  }
+  // Places last: what is in them is needed up to here to know which names are one tensor's.
+  for (LoadAction& action : actions_) {
+    if (action.how != How::rebind) continue;
+    const LoadAction* leader = &action;
+    while (&actions_[leader->leader] != leader) leader = &actions_[leader->leader];
+    const Tensor& own = action.slot->get();
+    if (leader == &action && leader->staged.is_parameter() && own.is_parameter() &&
+        leader->staged.requires_grad() != own.requires_grad())
+      leader->staged.requires_grad_(own.requires_grad());
+  }
+  for (TensorSlot* slot : tied_missing_) {
+    const auto found = ties_.find(slot->get().cell().get());
+    if (found == ties_.end()) continue;
+    const LoadAction& leader = actions_[found->second];
+    if (leader.how == How::rebind) SlotEditor::rebind(*slot, leader.staged);
+  }
+  for (std::uint32_t i = 0; i < actions_.size(); ++i) {
+    LoadAction& action = actions_[i];
+    if (action.how != How::rebind) continue;
+    std::uint32_t leader = i;
+    while (actions_[leader].leader != leader) leader = actions_[leader].leader;
+    SlotEditor::rebind(*action.slot, actions_[leader].staged);
+  }
+}
+
+void LoadPlan::commit() {
+  const NoGradScope no_grad;
+  set_extra_states();
+  commit_user_copies();
+  commit_tensors();
+  try {
+    for (const auto& action : at_commit_) action();
+    for (const HookPoint& point : committed_points_)
+      SlotEditor::extras(*point.module)->load_committed.run(*point.module, result_);
+  } catch (const std::exception& failed) {
+    error(concat("While running what a module does when a load is done, an exception occurred : ",
+                 failed.what()));
+    std::vector<std::string> written;
+    for (const LoadAction& action : actions_) written.emplace_back(action.key);
+    fail(std::move(written));
+  }
+}
+
+}  // namespace tenon::nn::detail
+
+namespace tenon::nn {
+
+void Module::load_from_state_dict(LoadContext& context) { context.load_own(); }
+
+IncompatibleKeys Module::load_state_dict(const StateDict& state,
+                                         const LoadStateDictOptions& options) {
+  detail::LoadPlan plan(*this, state, options);
+  plan.collect();
+  plan.judge();
+  plan.stage();
+  plan.commit();
+  return std::move(plan.result());
+}
+
+}  // namespace tenon::nn

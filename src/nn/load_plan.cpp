@@ -1,0 +1,403 @@
+#include "nn/load_plan.h"
+
+#include <algorithm>
+#include <exception>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "base/text.h"
+#include "base/warn.h"
+#include "nn/extras.h"
+#include "nn/slot_editor.h"
+#include "tenon/autograd.h"
+#include "tenon/body.h"
+#include "tenon/error.h"
+#include "tenon/nn/module.h"
+#include "tenon/ops.h"
+
+namespace tenon::nn::detail {
+
+namespace {
+
+constexpr std::string_view kExtraState = "_extra_state";
+
+// "torch.Size([2, 3])"
+std::string size_text(const Shape& shape) { return Value(shape).repr(); }
+
+}  // namespace
+
+LoadPlan::LoadPlan(Module& root, const StateDict& state, const LoadStateDictOptions& options)
+    : root_(root),
+      state_(state),
+      options_(options),
+      swap_(get_conversion_policy() == ConversionPolicy::swap) {
+  actions_.reserve(state.size());
+}
+
+LoadPlan::~LoadPlan() = default;
+
+void LoadPlan::missing(std::string key) { missing_.push_back({order_, std::move(key)}); }
+void LoadPlan::unexpected(std::string key) { unexpected_.push_back({order_, std::move(key)}); }
+
+// Collect.
+
+void LoadPlan::collect() {
+  visit(root_, sources_.emplace_back(state_));
+  find_unexpected();
+}
+
+void LoadPlan::run_guarded(Module& module, const char* what, const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const std::exception& failure) {
+    error(concat("While running ", what, " of ",
+                 path_.empty() ? "the root" : concat("\"", path_.substr(0, path_.size() - 1), "\""),
+                 " (", module.type_name(), "), an exception occurred : ", failure.what()));
+  }
+}
+
+void LoadPlan::visit(Module& module, Source& source) {
+  const std::size_t prefix_length = path_.size();
+  Visit here{&module, &source, &path_};
+  const ModuleExtras* extras = SlotEditor::extras(module);
+  {
+    LoadContext context(*this, here);
+    if (extras != nullptr && !extras->load_pre.empty()) {
+      run_guarded(module, "a load hook", [&] { extras->load_pre.run(module, context); });
+    }
+    // No guard here for the usual step, which throws only if memory runs out.
+    try {
+      SlotEditor::load_from_state_dict(module, context);
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& failure) {
+      run_guarded(module, "the load step", [&] { throw Error(failure.what()); });
+    }
+    path_.resize(prefix_length);
+  }
+  if (!here.scanned) unscanned_.push_back(path_);
+  ++order_;
+  for (const ChildSlot* slot : module.child_slots()) {
+    if (!slot->defined()) continue;
+    path_ += slot->name();
+    path_ += '.';
+    visit(*slot->module(), *here.source);
+    path_.resize(prefix_length);
+  }
+  if (extras != nullptr && !extras->load_post.empty())
+    hook_points_.push_back({&module, path_, order_});
+  if (extras != nullptr && !extras->load_committed.empty())
+    committed_points_.push_back({&module, path_, order_});
+}
+
+Source& LoadPlan::editable(Visit& visit) {
+  if (!visit.source->is_for(*visit.prefix))
+    visit.source = &sources_.emplace_back(*visit.source, *visit.prefix);
+  return *visit.source;
+}
+
+Value LoadPlan::local_metadata(const Visit& visit) const {
+  const Value& metadata = state_.metadata();
+  if (metadata.kind() != Value::Kind::dict) return {};
+  const std::string& prefix = *visit.prefix;
+  const Value* notes =
+      metadata.find(Value(prefix.empty() ? prefix : prefix.substr(0, prefix.size() - 1)));
+  return notes == nullptr ? Value() : *notes;
+}
+
+void LoadPlan::load_own(Visit& visit) {
+  visit.scanned = true;
+  Source& source = *visit.source;
+  const std::size_t prefix_length = path_.size();
+  const auto load_slot = [&](TensorSlot& slot) {
+    if (!slot.defined() || !slot.persistent()) return;
+    if (!visit.taken.empty() &&
+        std::find(visit.taken.begin(), visit.taken.end(), &slot) != visit.taken.end())
+      return;
+    path_ += slot.name();
+    if (const StateDict::Entry* entry = source.use(path_)) {
+      path_.resize(prefix_length);
+      // What a hook made may be gone when the key is wanted.
+      take(slot, entry->second, source.is_copy() ? keys_.emplace_back(entry->first) : entry->first);
+    } else {
+      if (slot.get().cell()->use_count() > 1) tied_missing_.push_back(&slot);
+      missing(path_);
+      path_.resize(prefix_length);
+    }
+  };
+  for (TensorSlot* slot : visit.module->parameter_slots()) load_slot(*slot);
+  for (TensorSlot* slot : visit.module->buffer_slots()) load_slot(*slot);
+
+  // Of a module that takes none it is like any other key nobody asked for.
+  if (!visit.module->takes_extra_state()) return;
+  path_ += kExtraState;
+  if (const StateDict::Entry* extra = source.use(path_)) {
+    extra_states_.push_back({visit.module, extra->second});
+  } else {
+    missing(path_);
+  }
+  path_.resize(prefix_length);
+}
+
+std::string LoadPlan::failure(const LoadAction& action, const std::string& what) const {
+  const bool swaps =
+      action.how == LoadAction::How::swap || action.how == LoadAction::How::copy_and_swap;
+  return concat("While ", swaps ? "swapping" : "copying", " the parameter named \"", action.key,
+                "\", whose dimensions in the model are ", size_text(action.slot->get().shape()),
+                " and whose dimensions in the checkpoint are ", size_text(action.value.shape()),
+                ", an exception occurred : (", Value(what), ",).");
+}
+
+void LoadPlan::take(TensorSlot& slot, const Value& value, std::string_view key) {
+  const Tensor& own = slot.get();
+  if (!value.is_tensor()) {
+    return error(concat("While copying the parameter named \"", key,
+                        "\", expected torch.Tensor or Tensor-like object from checkpoint but "
+                        "received <class '",
+                        value.type_name(), "'>"));
+  }
+  using How = LoadAction::How;
+  LoadAction action{&slot, key,       value.as_tensor(),
+                    {},    How::copy, static_cast<std::uint32_t>(actions_.size())};
+  Tensor& incoming = action.value;
+  // Files from before there were tensors without dimensions have one dimension of one element.
+  if (own.dim() == 0 && incoming.dim() == 1 && incoming.numel() == 1)
+    incoming = incoming[0].detach();
+  if (own.shape() != incoming.shape()) {
+    if (options_.skip_mismatched) {
+      result_.mismatched.push_back({std::string(key), incoming.shape(), own.shape()});
+      return;
+    }
+    return error(concat(
+        "size mismatch for ", key, ": copying a param with shape ", size_text(incoming.shape()),
+        " from checkpoint, the shape in current model is ", size_text(own.shape()), "."));
+  }
+  const bool own_meta = own.device().is_meta(), incoming_meta = incoming.device().is_meta();
+  const bool dense = !own.body().is_wrapper() && !incoming.body().is_wrapper();
+  if (options_.assign) {
+    action.how = swap_ ? How::swap : How::rebind;
+    // A user-defined tensor may make something else of it when it is swapped.
+    if (own.is_parameter() && own.requires_grad() && !is_differentiable(incoming.dtype()) &&
+        (dense || !swap_)) {
+      return error(failure(
+          action, "Only Tensors of floating point and complex dtype can require gradients"));
+    }
+  } else if (own_meta && !incoming_meta && (dense || !swap_)) {
+    into_meta_.push_back(key);
+    action.how = How::nothing;
+  } else if (dense && own_meta) {
+    action.how = How::nothing;
+  } else if (dense && incoming_meta) {
+    return error(failure(action, "Cannot copy out of meta tensor; no data!"));
+  } else if (swap_) {
+    action.how = dense ? How::copy_and_swap : How::swap;
+  }
+  // A tensor that nothing else holds has no other name.
+  if (own.cell()->use_count() > 1) note_tie(action.leader, own);
+  actions_.push_back(std::move(action));
+}
+
+bool LoadPlan::note_tie(std::uint32_t index, const Tensor& own) {
+  const auto [found, is_new] = ties_.emplace(own.cell().get(), index);
+  if (is_new) return false;
+  // Every earlier name follows the last one.
+  actions_[found->second].leader = index;
+  found->second = index;
+  return true;
+}
+
+// Judge.
+
+void LoadPlan::find_unexpected() {
+  std::vector<std::string> keys;
+  for (const Source& source : sources_) {
+    for (const std::uint32_t place : source.unused()) keys.push_back(source.entry(place).first);
+  }
+  if (keys.empty()) return;
+  // How far the walk had come at each prefix; where a shared module has two, both count.
+  std::unordered_map<std::string, std::size_t> order;
+  std::string path;
+  std::size_t next = 0;
+  const std::function<void(const Module&)> number = [&](const Module& module) {
+    order.emplace(path, next++);
+    for (const ChildSlot* slot : module.child_slots()) {
+      if (!slot->defined()) continue;
+      const std::size_t length = path.size();
+      path += slot->name();
+      path += '.';
+      number(*slot->module());
+      path.resize(length);
+    }
+  };
+  number(root_);
+  const std::unordered_set<std::string_view> unscanned(unscanned_.begin(), unscanned_.end());
+  for (std::string& key : keys) {
+    // The module that the key is unexpected for is the last on its way.
+    std::size_t end = 0;
+    bool below_null = false;
+    const Module* module = &root_;
+    for (;;) {
+      const std::size_t dot = key.find('.', end);
+      if (dot == std::string::npos) break;
+      const ChildSlot* child =
+          SlotEditor::find(*module, std::string_view(key).substr(end, dot - end)).child;
+      if (child == nullptr) break;
+      below_null = !child->defined();
+      if (below_null) break;
+      module = child->module().get();
+      end = dot + 1;
+    }
+    // What is below a null child is known, and nobody's.
+    const std::string prefix = key.substr(0, end);
+    if (!below_null && !unscanned.contains(prefix))
+      unexpected_.push_back({order.at(prefix), std::move(key)});
+  }
+}
+
+bool LoadPlan::differs(const LoadAction& earlier, const LoadAction& later) const {
+  const Tensor &a = earlier.value, &b = later.value;
+  if (a.is(b)) return false;
+  const bool dense = !a.body().is_wrapper() && !b.body().is_wrapper();
+  if (dense && a.storage().is(b.storage()) && a.storage_offset() == b.storage_offset() &&
+      a.stride() == b.stride() && a.dtype() == b.dtype())
+    return false;
+  if (!dense || a.is_meta() || b.is_meta() || a.dtype() != b.dtype() || a.device() != b.device())
+    return true;
+  const NoGradScope no_grad;
+  return !equal(a, b);
+}
+
+void LoadPlan::check_meta() {
+  if (options_.allow_meta) return;
+  std::unordered_set<const void*> filled;
+  for (const LoadAction& action : actions_) {
+    if (action.how != LoadAction::How::nothing && !action.value.is_meta())
+      filled.insert(action.slot->get().cell().get());
+  }
+  std::vector<std::string> left;
+  for (const std::string& name : root_.meta_tensors()) {
+    const std::size_t dot = name.rfind('.');
+    const Module& module = root_.get_submodule(dot == std::string::npos ? "" : name.substr(0, dot));
+    const std::string last = dot == std::string::npos ? name : name.substr(dot + 1);
+    for (const auto slots : {module.parameter_slots(), module.buffer_slots()}) {
+      for (const TensorSlot* slot : slots) {
+        if (slot->name() == last && slot->defined() && !filled.contains(slot->get().cell().get()))
+          left.push_back(name);
+      }
+    }
+  }
+  if (left.empty()) return;
+  std::string names;
+  for (std::size_t i = 0; i < left.size() && i < 20; ++i)
+    names += concat(i == 0 ? "\"" : ", \"", left[i], "\"");
+  if (left.size() > 20) names += concat(" and ", left.size() - 20, " more");
+  error(concat(left.size(), left.size() == 1 ? " tensor" : " tensors",
+               " would still be on meta, without data: ", names,
+               ". Load with .assign = true what the state dict has, and make the others real with "
+               "to_empty() first"));
+}
+
+void LoadPlan::warn_about_meta() {
+  if (into_meta_.empty()) return;
+  const std::string others =
+      into_meta_.size() == 1 ? std::string() : concat(" and ", into_meta_.size() - 1, " more");
+  warn(concat(
+      "for ", into_meta_[0], others,
+      ": copying from a non-meta parameter in the checkpoint to a meta parameter in the "
+      "current model, which is a no-op. (Did you mean to pass .assign = true to assign items "
+      "in the state dictionary to their corresponding key in the module instead of copying "
+      "them in place?)"));
+}
+
+void LoadPlan::judge() {
+  for (const LoadAction& action : actions_) {
+    const LoadAction* leader = &action;
+    while (&actions_[leader->leader] != leader) leader = &actions_[leader->leader];
+    if (leader == &action || !differs(action, *leader)) continue;
+    result_.tie_conflicts.emplace_back(action.key);
+    if (!options_.allow_tie_conflicts) {
+      error(concat("\"", action.key, "\" and \"", leader->key,
+                   "\" are one tensor in the module, and come with different values"));
+    }
+  }
+  check_meta();
+  // As PyTorch has it: root-level keys first, then each child's. In each place missing ones are
+  // in order already; unexpected ones were found at the end.
+  std::size_t number = 0;
+  std::unordered_map<std::string_view, std::size_t> place;
+  if (unexpected_.size() > 1) {
+    for (const Found& found : unexpected_) place.emplace(found.key, number++);
+    std::sort(unexpected_.begin(), unexpected_.end(), [&](const Found& a, const Found& b) {
+      return a.order != b.order ? a.order < b.order : place.at(a.key) < place.at(b.key);
+    });
+  }
+  // Hooks see the lists as they are when the walk has come to the end of their module.
+  auto next_missing = missing_.begin();
+  auto next_unexpected = unexpected_.begin();
+  const auto advance = [&](std::size_t order) {
+    for (; next_missing != missing_.end() && next_missing->order < order; ++next_missing)
+      result_.missing_keys.push_back(std::move(next_missing->key));
+    for (; next_unexpected != unexpected_.end() && next_unexpected->order < order;
+         ++next_unexpected)
+      result_.unexpected_keys.push_back(std::move(next_unexpected->key));
+  };
+  for (const HookPoint& point : hook_points_) {
+    advance(point.order);
+    path_ = point.prefix;
+    run_guarded(*point.module, "a load post-hook",
+                [&] { SlotEditor::extras(*point.module)->load_post.run(*point.module, result_); });
+  }
+  advance(order_ + 1);
+  if (!errors_.empty() ||
+      (options_.strict && (!result_.missing_keys.empty() || !result_.unexpected_keys.empty())))
+    fail();
+  warn_about_meta();
+}
+
+void LoadPlan::fail(std::vector<std::string> written) {
+  LoadError::Problems problems;
+  if (options_.strict) {
+    problems.missing_keys = result_.missing_keys;
+    problems.unexpected_keys = result_.unexpected_keys;
+  }
+  problems.errors = errors_;
+  problems.written = std::move(written);
+  const std::string text = load_error_text(root_, problems);
+  throw LoadError(text, std::move(problems));
+}
+
+std::string load_error_text(const Module& root, const LoadError::Problems& problems) {
+  // Beyond so many, only the first are shown.
+  constexpr std::size_t kAll = 200, kFirst = 20;
+  std::string text = concat("Error(s) in loading state_dict for ", root.type_name(), ":");
+  const auto keys = [&](const char* begin, const std::vector<std::string>& names,
+                        const char* field) {
+    if (names.empty()) return;
+    text += concat("\n\t", begin);
+    const std::size_t shown = names.size() > kAll ? kFirst : names.size();
+    for (std::size_t i = 0; i < shown; ++i) text += concat(i == 0 ? "\"" : ", \"", names[i], "\"");
+    if (shown < names.size()) {
+      text += concat(" and ", names.size() - shown, " more of ", names.size(),
+                     " (all are in LoadError::", field, "())");
+    }
+    text += ". ";
+  };
+  keys("Missing key(s) in state_dict: ", problems.missing_keys, "missing_keys");
+  keys("Unexpected key(s) in state_dict: ", problems.unexpected_keys, "unexpected_keys");
+  const std::size_t shown = problems.errors.size() > kAll ? kFirst : problems.errors.size();
+  for (std::size_t i = 0; i < shown; ++i) text += concat("\n\t", problems.errors[i]);
+  if (shown < problems.errors.size()) {
+    text += concat("\n\tand ", problems.errors.size() - shown, " more of ", problems.errors.size(),
+                   " problems (all are in LoadError::errors())");
+  }
+  if (!problems.written.empty()) {
+    text += concat("\n\tThe load is torn: ", problems.written.size(),
+                   problems.written.size() == 1 ? " tensor" : " tensors",
+                   " had been written before this, the first being \"", problems.written.front(),
+                   "\" (all are in LoadError::written()). Load again before the module is used");
+  }
+  return text;
+}
+
+}  // namespace tenon::nn::detail

@@ -1,0 +1,137 @@
+// LoadPlan: what a load is going to do, as a list of actions and problems, and doing it. The phases
+// are those of tenon/nn/load_state_dict.h; load_state_dict runs all of them over tensors in memory,
+// load_into (src/load) stages tensors from a file instead.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "nn/load_source.h"
+#include "tenon/error.h"
+#include "tenon/nn/conversion.h"
+#include "tenon/nn/load_state_dict.h"
+#include "tenon/nn/slots.h"
+#include "tenon/tensor.h"
+
+namespace tenon::nn::detail {
+
+// A module on the walk.
+struct Visit {
+  Module* module;
+  Source* source;
+  const std::string* prefix;
+  bool scanned = false;                       // unexpected keys of its level are looked for
+  std::vector<const TensorSlot*> taken = {};  // that LoadContext::load was called for
+};
+
+// One tensor of the module and what comes for it.
+struct LoadAction {
+  enum class How : std::uint8_t {
+    copy,           // into the tensor that is there
+    rebind,         // another tensor takes its place in the module
+    swap,           // the tensor becomes another one
+    copy_and_swap,  // both: the swapped tensor is over the old memory
+    nothing,        // copying to or from meta
+  };
+
+  TensorSlot* slot;
+  std::string_view key;
+  Tensor value;   // what comes, of the shape that is there
+  Tensor staged;  // what takes the place, once it is made
+  How how;
+  std::uint32_t leader;  // the action for the same tensor that counts: this one, or a later one
+};
+
+class LoadPlan {
+ public:
+  LoadPlan(Module& root, const StateDict& state, const LoadStateDictOptions& options);
+  LoadPlan(const LoadPlan&) = delete;
+  ~LoadPlan();
+
+  // Walks the tree, and finds every problem that can be found without changing anything. The
+  // actions and the lists are complete afterwards.
+  void collect();
+  // LoadError if there are problems.
+  void judge();
+  // Makes what will take the places, from the actions' values. LoadError if user code fails.
+  void stage();
+  // Puts it there.
+  void commit();
+
+  const LoadStateDictOptions& options() const noexcept { return options_; }
+  Module& root() const noexcept { return root_; }
+  std::vector<LoadAction>& actions() noexcept { return actions_; }
+  IncompatibleKeys& result() noexcept { return result_; }
+  void error(std::string sentence) { errors_.push_back(std::move(sentence)); }
+  [[noreturn]] void fail(std::vector<std::string> written = {});
+  // "While copying the parameter named ..., an exception occurred : ...": PyTorch's sentence.
+  std::string failure(const LoadAction& action, const std::string& what) const;
+
+  // For LoadContext.
+  void load_own(Visit& visit);
+  void take(TensorSlot& slot, const Value& value, std::string_view key);
+  Source& editable(Visit& visit);
+  Value local_metadata(const Visit& visit) const;
+  void missing(std::string key);
+  void unexpected(std::string key);
+  void at_commit(std::function<void()> action) { at_commit_.push_back(std::move(action)); }
+
+ private:
+  struct Found {  // a key, and how far the walk had come
+    std::size_t order;
+    std::string key;
+  };
+  struct HookPoint {  // a module with load post-hooks, and the last of its tree
+    Module* module;
+    std::string prefix;
+    std::size_t order;
+  };
+  struct ExtraState {
+    Module* module;
+    Value state;
+  };
+
+  void visit(Module& module, Source& source);
+  void run_guarded(Module& module, const char* what, const std::function<void()>& f);
+  void find_unexpected();
+  void check_meta();
+  void warn_about_meta();
+  bool note_tie(std::uint32_t index, const Tensor& own);
+  bool differs(const LoadAction& earlier, const LoadAction& later) const;
+  void stage_one(LoadAction& action);
+  Tensor as_parameter_like(const Tensor& own, const Tensor& value) const;
+  void set_extra_states();
+  void commit_user_copies();
+  void commit_tensors();
+
+  Module& root_;
+  const StateDict& state_;
+  LoadStateDictOptions options_;
+  bool swap_;
+  std::deque<Source> sources_;
+  std::string path_;
+  std::size_t order_ = 0;
+  std::vector<LoadAction> actions_;
+  std::deque<std::string> keys_;                         // of entries that a hook made
+  std::unordered_map<const void*, std::uint32_t> ties_;  // cell to the action that counts
+  std::vector<TensorSlot*> tied_missing_;  // no value came for the name; perhaps for another
+  std::vector<Found> missing_, unexpected_;
+  std::vector<std::string> unscanned_;  // prefixes
+  std::vector<HookPoint> hook_points_, committed_points_;
+  std::vector<ExtraState> extra_states_;
+  std::vector<std::function<void()>> at_commit_;
+  std::vector<std::string> errors_;
+  std::vector<std::string_view> into_meta_;
+  IncompatibleKeys result_;
+};
+
+// The text of a LoadError.
+std::string load_error_text(const Module& root, const LoadError::Problems& problems);
+
+}  // namespace tenon::nn::detail

@@ -1,0 +1,320 @@
+#include "tenon/nn/module.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "core/body_editor.h"
+#include "nn/clone.h"
+#include "nn/extras.h"
+#include "nn/slot_editor.h"
+#include "tenon/error.h"
+
+namespace tenon::nn {
+
+namespace {
+
+// From so many names on they are looked up in an index.
+constexpr std::size_t kFewNames = 16;
+
+}  // namespace
+
+Module::Module() noexcept = default;
+
+Module::Module(const Module& other) : exact_type_(other.exact_type_), training_(other.training_) {
+  detail::CloneRun& run = detail::CloneRun::current();
+  run.check_inside(other);
+  if (other.extras_) extras_ = std::make_unique<detail::ModuleExtras>(*other.extras_);
+  // Slots that are members put themselves into their places when they are copied.
+  try {
+    for (const TensorSlot* slot : other.parameters_) {
+      if (!slot->dynamic_) {
+        parameters_.push_back(nullptr);
+      } else {
+        TensorSlot& fresh = SlotEditor::make_parameter(*this, slot->name_);
+        fresh.value_ = run.copy(slot->value_);
+        fresh.registered_ = true;
+        name_added({&fresh, nullptr});
+      }
+    }
+    for (const TensorSlot* slot : other.buffers_) {
+      if (!slot->dynamic_) {
+        buffers_.push_back(nullptr);
+      } else {
+        TensorSlot& fresh = SlotEditor::make_buffer(*this, slot->name_, slot->persistent_);
+        fresh.value_ = run.copy(slot->value_);
+        fresh.registered_ = true;
+        name_added({&fresh, nullptr});
+      }
+    }
+    for (const ChildSlot* slot : other.children_) {
+      if (!slot->dynamic_) {
+        children_.push_back(nullptr);
+      } else {
+        ChildSlot& fresh = SlotEditor::make_child(*this, slot->name_);
+        fresh.module_ = run.copy(slot->module_);
+        if (fresh.module_) ++fresh.module_->places_;
+        fresh.registered_ = true;
+        name_added({nullptr, &fresh});
+      }
+    }
+  } catch (...) {
+    delete_slots();
+    throw;
+  }
+}
+
+Module::~Module() { delete_slots(); }
+
+// Those that are members are gone already, or are not there yet: what is left is the module's. A
+// slot takes itself out.
+void Module::delete_slots() noexcept {
+  if (extras_) extras_->names.clear();
+  const auto delete_all = [](auto& slots, auto delete_one) {
+    while (!slots.empty()) {
+      if (slots.back() == nullptr) {
+        slots.pop_back();
+      } else {
+        delete_one(slots.back());
+      }
+    }
+  };
+  delete_all(parameters_, [](TensorSlot* slot) { delete static_cast<Parameter*>(slot); });
+  delete_all(buffers_, [](TensorSlot* slot) { delete static_cast<Buffer*>(slot); });
+  delete_all(children_, [](ChildSlot* slot) { delete slot; });
+}
+
+detail::ModuleExtras& Module::extras() {
+  if (!extras_) extras_ = std::make_unique<detail::ModuleExtras>();
+  return *extras_;
+}
+
+// Names.
+
+detail::Named Module::find_name(std::string_view name) const {
+  if (extras_ && !extras_->names.empty()) {
+    const auto found = extras_->names.find(name);
+    return found == extras_->names.end() ? detail::Named{} : found->second;
+  }
+  for (const auto* slots : {&parameters_, &buffers_}) {
+    for (TensorSlot* slot : *slots) {
+      if (slot != nullptr && slot->registered_ && slot->name_ == name) return {slot, nullptr};
+    }
+  }
+  for (ChildSlot* slot : children_) {
+    if (slot != nullptr && slot->registered_ && slot->name_ == name) return {nullptr, slot};
+  }
+  return {};
+}
+
+void Module::check_name(std::string_view name, const char* kind) const {
+  if (name.empty()) throw ValueError(concat(kind, " name can't be empty string \"\""));
+  if (name.find('.') != std::string_view::npos) {
+    throw ValueError(concat(kind, " name can't contain \".\", got: ", name,
+                            ". Dots join the names of modules in a state dict"));
+  }
+  const detail::Named taken = find_name(name);
+  if (taken.tensor == nullptr && taken.child == nullptr) return;
+  const char* by = taken.child != nullptr                               ? "module"
+                   : taken.tensor->kind_ == TensorSlot::Kind::parameter ? "parameter"
+                                                                        : "buffer";
+  throw ValueError(concat("attribute '", name, "' already exists: this ", type_name(), " has a ",
+                          by, " of that name"));
+}
+
+void Module::name_added(const detail::Named& named) {
+  if (extras_ && !extras_->names.empty()) {
+    extras_->names.emplace(named.tensor != nullptr ? named.tensor->name_ : named.child->name_,
+                           named);
+    return;
+  }
+  if (parameters_.size() + buffers_.size() + children_.size() <= kFewNames) return;
+  auto& names = extras().names;
+  for (const auto* slots : {&parameters_, &buffers_}) {
+    for (TensorSlot* slot : *slots) {
+      if (slot != nullptr && slot->registered_)
+        names.emplace(slot->name_, detail::Named{slot, nullptr});
+    }
+  }
+  for (ChildSlot* slot : children_) {
+    if (slot != nullptr && slot->registered_)
+      names.emplace(slot->name_, detail::Named{nullptr, slot});
+  }
+  names.emplace(named.tensor != nullptr ? named.tensor->name_ : named.child->name_, named);
+}
+
+void Module::name_removed(std::string_view name) noexcept {
+  if (extras_) extras_->names.erase(name);
+}
+
+// Registering at run time.
+
+void Module::register_parameter(std::string_view name, const Tensor& parameter) {
+  const detail::Named there = find_name(name);
+  if (there.tensor != nullptr && there.tensor->kind_ == TensorSlot::Kind::parameter)
+    return there.tensor->assign(parameter);
+  TensorSlot& slot = SlotEditor::make_parameter(*this, name);
+  try {
+    slot.assign(parameter);
+  } catch (...) {
+    delete static_cast<Parameter*>(&slot);
+    throw;
+  }
+}
+
+void Module::register_buffer(std::string_view name, const Tensor& buffer, BufferOptions options) {
+  const detail::Named there = find_name(name);
+  if (there.tensor != nullptr && there.tensor->kind_ == TensorSlot::Kind::buffer) {
+    there.tensor->assign(buffer);
+    there.tensor->persistent_ = options.persistent;
+    return;
+  }
+  TensorSlot& slot = SlotEditor::make_buffer(*this, name, options.persistent);
+  try {
+    slot.assign(buffer);
+  } catch (...) {
+    delete static_cast<Buffer*>(&slot);
+    throw;
+  }
+}
+
+void Module::add_child(std::string_view name, std::shared_ptr<Module> module) {
+  if (const detail::Named there = find_name(name); there.child != nullptr)
+    return there.child->assign(std::move(module));
+  ChildSlot& slot = SlotEditor::make_child(*this, name);
+  try {
+    slot.assign(std::move(module));
+  } catch (...) {
+    delete &slot;
+    throw;
+  }
+}
+
+void Module::remove(std::string_view name) {
+  const detail::Named there = find_name(name);
+  if (there.tensor == nullptr && there.child == nullptr) {
+    throw IndexError(concat(type_name(), " object has no attribute '", name, "'"));
+  }
+  name_removed(name);
+  // A member cannot go; it is as if nothing had ever been assigned, and comes last from now on.
+  const auto forget = [](auto& slots, auto* slot) {
+    slots.erase(std::find(slots.begin(), slots.end(), slot));
+    slots.push_back(slot);
+    slot->registered_ = false;
+  };
+  if (there.child != nullptr) {
+    if (there.child->dynamic_) {
+      delete there.child;
+    } else {
+      if (there.child->module_) --there.child->module_->places_;
+      there.child->module_ = nullptr;
+      forget(children_, there.child);
+    }
+  } else if (there.tensor->kind_ == TensorSlot::Kind::parameter) {
+    if (there.tensor->dynamic_) {
+      delete static_cast<Parameter*>(there.tensor);
+    } else {
+      there.tensor->value_ = {};
+      forget(parameters_, there.tensor);
+    }
+  } else {
+    if (there.tensor->dynamic_) {
+      delete static_cast<Buffer*>(there.tensor);
+    } else {
+      there.tensor->value_ = {};
+      forget(buffers_, there.tensor);
+    }
+  }
+}
+
+// Hooks around state dicts.
+
+RemovableHandle Module::register_state_dict_pre_hook(StateDictPreHook hook) {
+  return extras().state_dict_pre.add(std::move(hook));
+}
+RemovableHandle Module::register_state_dict_post_hook(StateDictPostHook hook) {
+  return extras().state_dict_post.add(std::move(hook));
+}
+RemovableHandle Module::register_load_state_dict_pre_hook(LoadStateDictPreHook hook) {
+  return extras().load_pre.add(std::move(hook));
+}
+RemovableHandle Module::register_load_state_dict_post_hook(LoadStateDictPostHook hook) {
+  return extras().load_post.add(std::move(hook));
+}
+RemovableHandle Module::register_load_state_dict_committed_hook(LoadStateDictPostHook hook) {
+  return extras().load_committed.add(std::move(hook));
+}
+
+// What a class may say.
+
+std::any Module::invoke(Arguments /*args*/) {
+  throw NotImplementedError(concat("Module [", type_name(),
+                                   "] is missing the required \"forward\" function: derive it from "
+                                   "nn::Callable"));
+}
+
+Tensor Module::invoke(const Tensor& /*input*/) {
+  return std::any_cast<Tensor>(invoke(Arguments{}));
+}
+
+std::optional<Value> Module::get_extra_state() const { return std::nullopt; }
+bool Module::takes_extra_state() const { return get_extra_state().has_value(); }
+void Module::set_extra_state(const Value& /*state*/) {
+  throw NotImplementedError(concat(type_name(),
+                                   " has get_extra_state and no set_extra_state: override both, or "
+                                   "takes_extra_state to say that it takes none"));
+}
+
+// All of it.
+
+Module& Module::apply(const std::function<void(Module&)>& f) {
+  for (ChildSlot* slot : std::vector<ChildSlot*>(children_)) {
+    if (const std::shared_ptr<Module> child = slot->module_) child->apply(f);
+  }
+  f(*this);
+  return *this;
+}
+
+Module& Module::train(bool mode) {
+  for (Module* module : modules()) module->training_ = mode;
+  return *this;
+}
+
+Module& Module::requires_grad_(bool requires_grad) {
+  const auto named = named_parameters();
+  for (const auto& [name, parameter] : named) {
+    if (requires_grad && !is_differentiable(parameter.dtype())) {
+      throw DTypeError(
+          concat("only Tensors of floating point dtype can require gradients, but the "
+                 "parameter \"",
+                 name, "\" is of dtype ", tenon::repr(parameter.dtype())));
+    }
+  }
+  for (const auto& [name, parameter] : named) parameter.requires_grad_(requires_grad);
+  return *this;
+}
+
+void Module::zero_grad(const ZeroGradOptions& options) {
+  for (const Tensor& parameter : parameters()) {
+    const Tensor grad = parameter.grad();
+    if (!grad.defined()) continue;
+    if (options.set_to_none) {
+      parameter.set_grad({});
+    } else {
+      const Tensor own = grad.is_leaf() ? grad : grad.detach();
+      const NoGradScope no_grad;
+      own.zero_();
+      if (!own.is(grad)) parameter.set_grad(own);
+    }
+  }
+}
+
+namespace detail {
+
+void note_exact_type(Module& module, const ExactType& type) {
+  if (*type.type == typeid(module)) SlotEditor::set_exact_type(module, type);
+}
+
+}  // namespace detail
+
+}  // namespace tenon::nn

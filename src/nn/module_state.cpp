@@ -1,0 +1,92 @@
+// Module::state_dict: what a module is, by name.
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "nn/extras.h"
+#include "nn/slot_editor.h"
+#include "tenon/autograd.h"
+#include "tenon/error.h"
+#include "tenon/nn/module.h"
+
+namespace tenon::nn {
+
+namespace {
+
+constexpr const char* kExtraState = "_extra_state";
+
+// Gathers a tree's state. Metadata is collected beside it, because a StateDict's cannot be added
+// to.
+class Gather {
+ public:
+  Gather(StateDict& destination, bool keep_vars)
+      : destination_(destination), keep_vars_(keep_vars) {
+    if (!destination.metadata().is_none()) {
+      const auto entries = destination.metadata().entries();
+      metadata_.assign(entries.begin(), entries.end());
+    }
+  }
+
+  void from(Module& module, std::string& prefix) {
+    // The name of the module: its prefix without the dot.
+    const Value name(prefix.empty() ? std::string() : prefix.substr(0, prefix.size() - 1));
+    const Value notes = Value::dict({{version_, Value(module.version())}});
+    metadata_.emplace_back(name, notes);
+    const detail::ModuleExtras* extras = SlotEditor::extras(module);
+    if (extras != nullptr) extras->state_dict_pre.run(module, std::as_const(prefix), keep_vars_);
+    SlotEditor::save_to_state_dict(module, destination_, prefix, keep_vars_);
+    for (const ChildSlot* slot : module.child_slots()) {
+      if (!slot->defined()) continue;
+      const std::size_t length = prefix.size();
+      prefix += slot->name();
+      prefix += '.';
+      from(*slot->module(), prefix);
+      prefix.resize(length);
+    }
+    if (extras != nullptr && !extras->state_dict_post.empty()) {
+      // Hooks see the metadata that is there so far, and may change it.
+      destination_.set_metadata(Value::ordered_dict(metadata_));
+      extras->state_dict_post.run(module, destination_, std::as_const(prefix), notes);
+      const auto entries = destination_.metadata().entries();
+      metadata_.assign(entries.begin(), entries.end());
+    }
+  }
+  void finish() { destination_.set_metadata(Value::ordered_dict(std::move(metadata_))); }
+
+ private:
+  StateDict& destination_;
+  bool keep_vars_;
+  Value version_{"version"};  // one text for all, as in PyTorch's files
+  std::vector<Value::Entry> metadata_;
+};
+
+}  // namespace
+
+void Module::save_to_state_dict(StateDict& destination, const std::string& prefix,
+                                bool keep_vars) const {
+  std::string key = prefix;
+  const auto put = [&](const TensorSlot& slot) {
+    if (!slot.defined() || !slot.persistent()) return;
+    key.resize(prefix.size());
+    key += slot.name();
+    destination.set(key, keep_vars ? slot.get() : slot.get().detach());
+  };
+  for (const TensorSlot* slot : parameters_) put(*slot);
+  for (const TensorSlot* slot : buffers_) put(*slot);
+  if (auto extra = get_extra_state()) destination.set(prefix + kExtraState, *std::move(extra));
+}
+
+StateDict Module::state_dict(const StateDictOptions& options) const {
+  StateDict state;
+  state_dict(state, options);
+  return state;
+}
+
+void Module::state_dict(StateDict& destination, const StateDictOptions& options) const {
+  Gather gather(destination, options.keep_vars);
+  std::string prefix = options.prefix;
+  gather.from(const_cast<Module&>(*this), prefix);
+  gather.finish();
+}
+
+}  // namespace tenon::nn

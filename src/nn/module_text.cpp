@@ -1,0 +1,128 @@
+// Modules as text, the way PyTorch writes them.
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
+#include <ostream>
+#include <typeinfo>
+
+#include "base/text.h"
+#include "nn/module_text.h"
+#include "tenon/error.h"
+#include "tenon/nn/callable.h"
+#include "tenon/nn/module.h"
+
+namespace tenon::nn {
+
+namespace {
+
+std::string demangled(const std::type_info& type) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), &std::free);
+  return status == 0 ? text.get() : type.name();
+}
+
+}  // namespace
+
+// The last component, without template arguments: "net::(anonymous namespace)::Block<3>" is Block.
+std::string class_name_of(const std::type_info& type) {
+  const std::string whole = demangled(type);
+  std::size_t begin = 0, end = whole.size();
+  int depth = 0;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    const char c = whole[i];
+    if (c == '<' && depth++ == 0) end = i;
+    if (c == '>') --depth;
+    if (depth == 0 && c == ':' && i + 1 < whole.size() && whole[i + 1] == ':') {
+      begin = i + 2;
+      end = whole.size();
+      ++i;
+    }
+  }
+  return whole.substr(begin, end - begin);
+}
+
+std::string Module::type_name() const { return class_name_of(typeid(*this)); }
+std::string Module::extra_repr() const { return {}; }
+
+namespace detail {
+
+std::string indented(const std::string& text, std::size_t spaces) {
+  std::string out;
+  std::size_t begin = 0;
+  for (std::size_t line = 0;; ++line) {
+    const std::size_t end = text.find('\n', begin);
+    const std::string_view here = std::string_view(text).substr(begin, end - begin);
+    if (line != 0) {
+      out += '\n';
+      // A blank line stays blank.
+      if (!here.empty()) out.append(spaces, ' ');
+    }
+    out += here;
+    if (end == std::string::npos) return out;
+    begin = end + 1;
+  }
+}
+
+std::string assembled(const std::string& type_name, const std::string& extra,
+                      const std::vector<std::string>& children) {
+  std::vector<std::string> lines;
+  if (!extra.empty()) {
+    std::size_t begin = 0;
+    for (;;) {
+      const std::size_t end = extra.find('\n', begin);
+      lines.push_back(extra.substr(begin, end - begin));
+      if (end == std::string::npos) break;
+      begin = end + 1;
+    }
+  }
+  const std::size_t extra_lines = lines.size();
+  lines.insert(lines.end(), children.begin(), children.end());
+  std::string out = type_name + "(";
+  if (extra_lines == 1 && children.empty()) return out + lines[0] + ")";
+  if (!lines.empty()) {
+    for (const std::string& line : lines) out += concat("\n  ", line);
+    out += '\n';
+  }
+  return out + ")";
+}
+
+}  // namespace detail
+
+std::string Module::repr() const {
+  std::vector<std::string> children;
+  for (const ChildSlot* slot : child_slots()) {
+    if (!slot->registered()) continue;
+    const std::string text = slot->defined() ? slot->module()->repr() : "None";
+    children.push_back(concat("(", slot->name(), "): ", detail::indented(text, 2)));
+  }
+  return detail::assembled(type_name(), extra_repr(), children);
+}
+
+std::ostream& operator<<(std::ostream& out, const Module& module) { return out << module.repr(); }
+
+namespace detail {
+
+void throw_wrong_arguments(const Module& module, std::size_t given, std::size_t takes) {
+  throw TypeError(concat(module.type_name(), ".forward() takes ", takes,
+                         takes == 1 ? " argument but " : " arguments but ", given,
+                         given == 1 ? " was given" : " were given"));
+}
+
+void throw_wrong_argument(const Module& module, std::size_t position, const std::type_info& given,
+                          const std::type_info& takes) {
+  throw TypeError(concat(module.type_name(), ".forward(): argument ", position + 1, " is a ",
+                         given == typeid(void) ? "None" : class_name_of(given), " but a ",
+                         class_name_of(takes), " is taken"));
+}
+
+void throw_not_tensors(const Module& module) {
+  throw TypeError(concat("a ", module.type_name(),
+                         " cannot be called with one tensor to give one: its forward() takes or "
+                         "gives something else"));
+}
+
+}  // namespace detail
+
+}  // namespace tenon::nn

@@ -1,0 +1,15 @@
+// The parts that the text of a module is put together from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tenon::nn::detail {
+
+// All lines but the first moved to the right.
+std::string indented(const std::string& text, std::size_t spaces);
+// "Name(...)" with lines of its own and of its children, on one line where PyTorch has it so.
+std::string assembled(const std::string& type_name, const std::string& extra,
+                      const std::vector<std::string>& children);
+
+}  // namespace tenon::nn::detail

@@ -1,0 +1,86 @@
+#include "nn/shared_storages.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/alias.h"
+#include "tenon/layout.h"
+
+namespace tenon::nn::detail {
+
+namespace {
+
+// The elements of its storage that a tensor reaches: from its first to behind its last.
+std::pair<std::int64_t, std::int64_t> reach(const Layout& layout) {
+  std::int64_t last = layout.offset;
+  for (std::size_t i = 0; i < layout.shape.size(); ++i) {
+    if (layout.shape[i] == 0) return {layout.offset, layout.offset};
+    last += (layout.shape[i] - 1) * layout.strides[i];
+  }
+  return {layout.offset, last + 1};
+}
+
+// A storage nobody but one tensor holds is not shared, which is all there is to know of most.
+bool may_share(const Tensor& tensor) {
+  return tensor.defined() && !tensor.body().is_wrapper() && tensor.storage().use_count() > 1;
+}
+
+}  // namespace
+
+SharedStorages::SharedStorages(const Module& root, bool recurse) {
+  const auto look_at = [&](const Module& module) {
+    for (const TensorSlot* slot : module.parameter_slots()) add(slot->get());
+    for (const TensorSlot* slot : module.buffer_slots()) add(slot->get());
+  };
+  if (!recurse) {
+    look_at(root);
+  } else {
+    for (const Module* module : root.modules()) look_at(*module);
+  }
+}
+
+void SharedStorages::add(const Tensor& tensor) {
+  if (!may_share(tensor) || !seen_.emplace(tensor.cell().get(), true).second) return;
+  const Layout& layout = tensor.layout();
+  const auto [begin, end] = reach(layout);
+  Shared& shared = storages_[tensor.storage().identity()];
+  if (shared.cells++ == 0) {
+    shared.dtype = layout.dtype;
+    shared.begin = begin;
+    shared.end = end;
+    return;
+  }
+  shared.one_dtype = shared.one_dtype && shared.dtype == layout.dtype;
+  shared.begin = std::min(shared.begin, begin);
+  shared.end = std::max(shared.end, end);
+}
+
+std::optional<Tensor> SharedStorages::map(const Tensor& tensor,
+                                          const std::function<Tensor(const Tensor&)>& f) {
+  if (storages_.empty() || !may_share(tensor)) return std::nullopt;
+  const auto found = storages_.find(tensor.storage().identity());
+  if (found == storages_.end()) return std::nullopt;
+  Shared& shared = found->second;
+  if (shared.cells < 2 || !shared.one_dtype) return std::nullopt;
+  const Layout& layout = tensor.layout();
+  if (!shared.mapped.defined()) {
+    Layout all = layout;
+    all.shape = Shape({shared.end - shared.begin});
+    all.strides = Dims({1});
+    all.offset = shared.begin;
+    all.conj = all.neg = false;
+    shared.mapped = f(Tensor(alias_body(tensor.body(), std::move(all))));
+  }
+  // f had nothing to do.
+  if (shared.mapped.storage().is(tensor.storage()) && shared.mapped.dtype() == layout.dtype)
+    return tensor;
+  Layout own = shared.mapped.layout();
+  own.shape = layout.shape;
+  own.strides = layout.strides;
+  own.offset += layout.offset - shared.begin;
+  own.conj = layout.conj;
+  own.neg = layout.neg;
+  return Tensor(alias_body(shared.mapped.body(), std::move(own)));
+}
+
+}  // namespace tenon::nn::detail
