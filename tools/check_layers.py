@@ -19,7 +19,8 @@ BELOW = {
     "dispatch": ["base", "kernels", "core"],
     "ops": ["base", "kernels", "core", "dispatch"],
     "nn": ["base", "kernels", "core", "dispatch", "ops"],
-    "all": ["base", "kernels", "core", "io", "dispatch", "ops", "nn"],
+    "load": ["base", "kernels", "core", "io", "dispatch", "ops", "nn"],
+    "all": ["base", "kernels", "core", "io", "dispatch", "ops", "nn", "load"],
 }
 
 # The layer that implements each public header. Every header must be named here.
@@ -30,6 +31,7 @@ HEADER_LAYER = {
     "dispatch": "custom_op op_call op_info wrapper detail/dispatcher detail/op_arguments",
     "ops": "arithmetic arithmetic_ops factories functional fused indexing matmul ops picking random reductions selection sorting",
     "nn": "nn/callable nn/containers nn/conversion nn/dropout nn/embedding nn/flatten nn/hooks nn/init nn/linear nn/load_state_dict nn/module nn/parameter nn/slots",
+    "load": "load_into",
     "all": "tenon",
 }
 LAYER_OF = {f"tenon/{name}.h": layer for layer, names in HEADER_LAYER.items() for name in names.split()}

@@ -129,9 +129,10 @@ class TENON_API Checkpoint {
   Value load(const LoadOptions& options = {}) const;
   // Reads all bytes and compares them. ChecksumError where they do not match.
   void verify(const Watch& watch = {}) const;
-  // The elements of a tensor, packed, conjugation and negation done, piece by piece. Compared with
-  // their checksum: an error may come behind the last piece.
-  void read(std::size_t tensor, const std::function<void(std::span<const std::byte>)>& piece) const;
+  // The elements of a tensor, packed, conjugation and negation done, piece by piece. Unless told
+  // otherwise, compared with their checksum: an error may come behind the last piece.
+  void read(std::size_t tensor, const std::function<void(std::span<const std::byte>)>& piece,
+            bool verify = true) const;
 
  private:
   struct Impl;

@@ -18,6 +18,7 @@
 #include "tenon/generator.h"
 #include "tenon/indexing.h"
 #include "tenon/key_map.h"
+#include "tenon/load_into.h"
 #include "tenon/map_location.h"
 #include "tenon/matmul.h"
 #include "tenon/nn/callable.h"

@@ -25,9 +25,9 @@ bool is_dense(const Tensor& tensor) { return !tensor.body().is_wrapper(); }
 
 }  // namespace
 
-// A new parameter over a value, which requires grad if the old one does. Dense tensors, which are
-// nearly all, need no dispatch for it.
-Tensor LoadPlan::as_parameter_like(const Tensor& own, const Tensor& value) const {
+// Dense tensors, which are nearly all, need no dispatch for it.
+Tensor LoadPlan::like_own(const Tensor& own, const Tensor& value) const {
+  if (!own.is_parameter()) return value;
   if (!is_dense(value)) return make_parameter(value, own.requires_grad());
   Tensor parameter(alias_body(value.body(), Layout(value.layout())));
   BodyEditor::set_parameter(parameter.body(), true);
@@ -42,18 +42,14 @@ void LoadPlan::stage_one(LoadAction& action) {
     case How::copy:
     case How::nothing: return;
     case How::rebind:
-      if (!is_parameter || action.value.is_parameter()) {
-        action.staged = action.value;
-      } else {
-        action.staged = as_parameter_like(own, action.value);
-      }
+      action.staged = action.value.is_parameter() ? action.value : like_own(own, action.value);
       if (has_registration_hooks(action.slot->kind())) {
         action.staged = registered(action.slot->owner(), action.slot->name(), action.staged,
                                    action.slot->kind());
       }
       return;
     case How::copy_and_swap:
-      action.staged = is_parameter ? as_parameter_like(own, own) : own.detach();
+      action.staged = is_parameter ? like_own(own, own) : own.detach();
       break;
     case How::swap: {
       const bool dense = is_dense(own) && is_dense(action.value);
@@ -72,7 +68,7 @@ void LoadPlan::stage_one(LoadAction& action) {
       } else if (!dense && loaded.is_parameter()) {
         action.staged = loaded.requires_grad_(own.requires_grad());
       } else {
-        action.staged = as_parameter_like(own, loaded);
+        action.staged = like_own(own, loaded);
       }
       break;
     }
@@ -81,19 +77,23 @@ void LoadPlan::stage_one(LoadAction& action) {
 }
 
 void LoadPlan::stage() {
+  if (!errors_.empty()) fail();
   const NoGradScope no_grad;
   for (std::uint32_t i = 0; i < actions_.size(); ++i) {
     LoadAction& action = actions_[i];
-    if (action.leader != i || action.staged.defined()) continue;
-    try {
-      stage_one(action);
-    } catch (const std::bad_alloc&) {
-      throw;
-    } catch (const std::exception& failed) {
-      error(failure(action, failed.what()));
-    }
+    if (action.leader == i && !action.staged.defined()) stage_now(action);
   }
   if (!errors_.empty()) fail();
+}
+
+void LoadPlan::stage_now(LoadAction& action) {
+  try {
+    stage_one(action);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& failed) {
+    error(failure(action, failed.what()));
+  }
 }
 
 // What modules keep beside tensors is set first, because it is the part that may still fail, and
@@ -166,35 +166,31 @@ void LoadPlan::commit_tensors() {
       swap_checked(own, action.staged);
     }
   }
-  // Places last: what is in them is needed up to here to know which names are one tensor's.
-  for (LoadAction& action : actions_) {
-    if (action.how != How::rebind) continue;
-    const LoadAction* leader = &action;
-    while (&actions_[leader->leader] != leader) leader = &actions_[leader->leader];
-    const Tensor& own = action.slot->get();
-    if (leader == &action && leader->staged.is_parameter() && own.is_parameter() &&
-        leader->staged.requires_grad() != own.requires_grad())
-      leader->staged.requires_grad_(own.requires_grad());
+  // A parameter of the caller's, which it may be with keep_vars, is told whether it requires grad.
+  for (std::uint32_t i = 0; i < actions_.size(); ++i) {
+    const LoadAction& action = actions_[i];
+    if (action.leader != i || action.how != How::rebind || !action.staged.is_parameter()) continue;
+    const bool requires_grad = action.slot->get().requires_grad();
+    if (action.staged.requires_grad() != requires_grad) action.staged.requires_grad_(requires_grad);
   }
+  // Places last: up to here what is in them tells which names are one tensor's.
   for (TensorSlot* slot : tied_missing_) {
     const auto found = ties_.find(slot->get().cell().get());
     if (found == ties_.end()) continue;
     const LoadAction& leader = actions_[found->second];
     if (leader.how == How::rebind) SlotEditor::rebind(*slot, leader.staged);
   }
-  for (std::uint32_t i = 0; i < actions_.size(); ++i) {
-    LoadAction& action = actions_[i];
-    if (action.how != How::rebind) continue;
-    std::uint32_t leader = i;
-    while (actions_[leader].leader != leader) leader = actions_[leader].leader;
-    SlotEditor::rebind(*action.slot, actions_[leader].staged);
+  for (const LoadAction& action : actions_) {
+    const LoadAction& leader = actions_[action.leader];
+    if (leader.how == How::rebind) SlotEditor::rebind(*action.slot, leader.staged);
   }
 }
 
-void LoadPlan::commit() {
+void LoadPlan::commit(const std::function<void()>& copies) {
   const NoGradScope no_grad;
   set_extra_states();
   commit_user_copies();
+  if (copies) copies();
   commit_tensors();
   try {
     for (const auto& action : at_commit_) action();

@@ -20,6 +20,8 @@ namespace tenon::nn::detail {
 
 namespace {
 
+using How = LoadAction::How;
+
 constexpr std::string_view kExtraState = "_extra_state";
 
 // "torch.Size([2, 3])"
@@ -27,23 +29,32 @@ std::string size_text(const Shape& shape) { return Value(shape).repr(); }
 
 }  // namespace
 
-LoadPlan::LoadPlan(Module& root, const StateDict& state, const LoadStateDictOptions& options)
+LoadPlan::LoadPlan(Module& root, const StateDict& state, const LoadStateDictOptions& options,
+                   bool from_file)
     : root_(root),
       state_(state),
       options_(options),
-      swap_(get_conversion_policy() == ConversionPolicy::swap) {
+      swap_(get_conversion_policy() == ConversionPolicy::swap),
+      from_file_(from_file) {
   actions_.reserve(state.size());
 }
 
 LoadPlan::~LoadPlan() = default;
 
-void LoadPlan::missing(std::string key) { missing_.push_back({order_, std::move(key)}); }
-void LoadPlan::unexpected(std::string key) { unexpected_.push_back({order_, std::move(key)}); }
+void LoadPlan::missing(std::string key) {
+  missing_.push_back({order_, missing_.size(), std::move(key)});
+}
+void LoadPlan::unexpected(std::string key) {
+  unexpected_.push_back({order_, unexpected_.size(), std::move(key)});
+}
 
 // Collect.
 
 void LoadPlan::collect() {
   visit(root_, sources_.emplace_back(state_));
+  // Every name of a tensor is led by its last one, however many there are.
+  for (std::size_t i = actions_.size(); i-- > 0;)
+    actions_[i].leader = actions_[actions_[i].leader].leader;
   find_unexpected();
 }
 
@@ -157,14 +168,13 @@ void LoadPlan::take(TensorSlot& slot, const Value& value, std::string_view key) 
                         "received <class '",
                         value.type_name(), "'>"));
   }
-  using How = LoadAction::How;
   LoadAction action{&slot, key,       value.as_tensor(),
                     {},    How::copy, static_cast<std::uint32_t>(actions_.size())};
   Tensor& incoming = action.value;
   // Files from before there were tensors without dimensions have one dimension of one element.
-  if (own.dim() == 0 && incoming.dim() == 1 && incoming.numel() == 1)
-    incoming = incoming[0].detach();
-  if (own.shape() != incoming.shape()) {
+  const bool one_element = own.dim() == 0 && incoming.dim() == 1 && incoming.numel() == 1;
+  if (one_element && !from_file_) incoming = incoming[0].detach();
+  if (own.shape() != incoming.shape() && !one_element) {
     if (options_.skip_mismatched) {
       result_.mismatched.push_back({std::string(key), incoming.shape(), own.shape()});
       return;
@@ -173,6 +183,14 @@ void LoadPlan::take(TensorSlot& slot, const Value& value, std::string_view key) 
         "size mismatch for ", key, ": copying a param with shape ", size_text(incoming.shape()),
         " from checkpoint, the shape in current model is ", size_text(own.shape()), "."));
   }
+  if (!from_file_ && !decide(action)) return;
+  // A tensor that nothing else holds has no other name.
+  if (own.cell()->use_count() > 1) note_tie(action.leader, own);
+  actions_.push_back(std::move(action));
+}
+
+bool LoadPlan::decide(LoadAction& action) {
+  const Tensor &own = action.slot->get(), &incoming = action.value;
   const bool own_meta = own.device().is_meta(), incoming_meta = incoming.device().is_meta();
   const bool dense = !own.body().is_wrapper() && !incoming.body().is_wrapper();
   if (options_.assign) {
@@ -180,22 +198,22 @@ void LoadPlan::take(TensorSlot& slot, const Value& value, std::string_view key) 
     // A user-defined tensor may make something else of it when it is swapped.
     if (own.is_parameter() && own.requires_grad() && !is_differentiable(incoming.dtype()) &&
         (dense || !swap_)) {
-      return error(failure(
-          action, "Only Tensors of floating point and complex dtype can require gradients"));
+      error(failure(action,
+                    "Only Tensors of floating point and complex dtype can require gradients"));
+      return false;
     }
   } else if (own_meta && !incoming_meta && (dense || !swap_)) {
-    into_meta_.push_back(key);
+    into_meta_.push_back(action.key);
     action.how = How::nothing;
   } else if (dense && own_meta) {
     action.how = How::nothing;
   } else if (dense && incoming_meta) {
-    return error(failure(action, "Cannot copy out of meta tensor; no data!"));
+    error(failure(action, "Cannot copy out of meta tensor; no data!"));
+    return false;
   } else if (swap_) {
     action.how = dense ? How::copy_and_swap : How::swap;
   }
-  // A tensor that nothing else holds has no other name.
-  if (own.cell()->use_count() > 1) note_tie(action.leader, own);
-  actions_.push_back(std::move(action));
+  return true;
 }
 
 bool LoadPlan::note_tie(std::uint32_t index, const Tensor& own) {
@@ -251,13 +269,14 @@ void LoadPlan::find_unexpected() {
     // What is below a null child is known, and nobody's.
     const std::string prefix = key.substr(0, end);
     if (!below_null && !unscanned.contains(prefix))
-      unexpected_.push_back({order.at(prefix), std::move(key)});
+      unexpected_.push_back({order.at(prefix), unexpected_.size(), std::move(key)});
   }
 }
 
 bool LoadPlan::differs(const LoadAction& earlier, const LoadAction& later) const {
   const Tensor &a = earlier.value, &b = later.value;
   if (a.is(b)) return false;
+  if (same_) return !same_(a, b);
   const bool dense = !a.body().is_wrapper() && !b.body().is_wrapper();
   if (dense && a.storage().is(b.storage()) && a.storage_offset() == b.storage_offset() &&
       a.stride() == b.stride() && a.dtype() == b.dtype())
@@ -272,7 +291,7 @@ void LoadPlan::check_meta() {
   if (options_.allow_meta) return;
   std::unordered_set<const void*> filled;
   for (const LoadAction& action : actions_) {
-    if (action.how != LoadAction::How::nothing && !action.value.is_meta())
+    if (action.how != LoadAction::How::nothing && (from_file_ || !action.value.is_meta()))
       filled.insert(action.slot->get().cell().get());
   }
   std::vector<std::string> left;
@@ -312,26 +331,20 @@ void LoadPlan::warn_about_meta() {
 
 void LoadPlan::judge() {
   for (const LoadAction& action : actions_) {
-    const LoadAction* leader = &action;
-    while (&actions_[leader->leader] != leader) leader = &actions_[leader->leader];
-    if (leader == &action || !differs(action, *leader)) continue;
+    const LoadAction& leader = actions_[action.leader];
+    if (&leader == &action || !differs(action, leader)) continue;
     result_.tie_conflicts.emplace_back(action.key);
     if (!options_.allow_tie_conflicts) {
-      error(concat("\"", action.key, "\" and \"", leader->key,
+      error(concat("\"", action.key, "\" and \"", leader.key,
                    "\" are one tensor in the module, and come with different values"));
     }
   }
   check_meta();
   // As PyTorch has it: root-level keys first, then each child's. In each place missing ones are
   // in order already; unexpected ones were found at the end.
-  std::size_t number = 0;
-  std::unordered_map<std::string_view, std::size_t> place;
-  if (unexpected_.size() > 1) {
-    for (const Found& found : unexpected_) place.emplace(found.key, number++);
-    std::sort(unexpected_.begin(), unexpected_.end(), [&](const Found& a, const Found& b) {
-      return a.order != b.order ? a.order < b.order : place.at(a.key) < place.at(b.key);
-    });
-  }
+  std::sort(unexpected_.begin(), unexpected_.end(), [](const Found& a, const Found& b) {
+    return a.order != b.order ? a.order < b.order : a.number < b.number;
+  });
   // Hooks see the lists as they are when the walk has come to the end of their module.
   auto next_missing = missing_.begin();
   auto next_unexpected = unexpected_.begin();

@@ -50,7 +50,10 @@ struct LoadAction {
 
 class LoadPlan {
  public:
-  LoadPlan(Module& root, const StateDict& state, const LoadStateDictOptions& options);
+  // From a file: the tensors of the state dict are on meta and stand for those of the file. What is
+  // done with each of them is then left to the caller, who sets it between collect() and judge().
+  LoadPlan(Module& root, const StateDict& state, const LoadStateDictOptions& options,
+           bool from_file = false);
   LoadPlan(const LoadPlan&) = delete;
   ~LoadPlan();
 
@@ -61,9 +64,19 @@ class LoadPlan {
   void judge();
   // Makes what will take the places, from the actions' values. LoadError if user code fails.
   void stage();
-  // Puts it there.
-  void commit();
+  // Puts it there. What the caller copies itself, it does when it is called: after everything that
+  // may fail without harm, and before anything is put in place.
+  void commit(const std::function<void()>& copies = {});
 
+  // How a value that is in memory gets into the module; false, with an error noted, if it cannot.
+  bool decide(LoadAction& action);
+  // Makes what takes one place. Failures are noted.
+  void stage_now(LoadAction& action);
+  bool swaps() const noexcept { return swap_; }
+  // A new parameter over a value that requires grad if the old one does, or the value for a buffer.
+  Tensor like_own(const Tensor& own, const Tensor& value) const;
+  // Whether two tensors of a file are one.
+  void set_same(std::function<bool(const Tensor&, const Tensor&)> same) { same_ = std::move(same); }
   const LoadStateDictOptions& options() const noexcept { return options_; }
   Module& root() const noexcept { return root_; }
   std::vector<LoadAction>& actions() noexcept { return actions_; }
@@ -85,6 +98,7 @@ class LoadPlan {
  private:
   struct Found {  // a key, and how far the walk had come
     std::size_t order;
+    std::size_t number;
     std::string key;
   };
   struct HookPoint {  // a module with load post-hooks, and the last of its tree
@@ -105,7 +119,6 @@ class LoadPlan {
   bool note_tie(std::uint32_t index, const Tensor& own);
   bool differs(const LoadAction& earlier, const LoadAction& later) const;
   void stage_one(LoadAction& action);
-  Tensor as_parameter_like(const Tensor& own, const Tensor& value) const;
   void set_extra_states();
   void commit_user_copies();
   void commit_tensors();
@@ -114,6 +127,8 @@ class LoadPlan {
   const StateDict& state_;
   LoadStateDictOptions options_;
   bool swap_;
+  bool from_file_;
+  std::function<bool(const Tensor&, const Tensor&)> same_;
   std::deque<Source> sources_;
   std::string path_;
   std::size_t order_ = 0;

@@ -14,8 +14,11 @@ namespace tenon::nn::detail {
 
 class SharedStorages {
  public:
+  SharedStorages() = default;
   // Every parameter and buffer of a module and, unless told otherwise, of those in it.
   explicit SharedStorages(const Module& root, bool recurse = true);
+
+  void add(const Tensor& tensor);
 
   // The tensor's counterpart over f(everything its storage's tensors reach), which is calculated
   // once; nothing if the tensor shares with no other, or others read the storage as another dtype.
@@ -31,7 +34,6 @@ class SharedStorages {
     std::int64_t begin = 0, end = 0;  // elements that are reached
     Tensor mapped;
   };
-  void add(const Tensor& tensor);
 
   std::unordered_map<const void*, Shared> storages_;
   std::unordered_map<const void*, bool> seen_;  // cells

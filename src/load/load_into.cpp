@@ -1,0 +1,415 @@
+#include "tenon/load_into.h"
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "base/thread_pool.h"
+#include "core/body_editor.h"
+#include "core/swap.h"
+#include "io/choice.h"
+#include "io/meter.h"
+#include "load/tensor_stream.h"
+#include "nn/load_plan.h"
+#include "nn/shared_storages.h"
+#include "tenon/autograd.h"
+#include "tenon/body.h"
+#include "tenon/error.h"
+#include "tenon/factories.h"
+
+namespace tenon {
+
+namespace {
+
+using nn::detail::LoadAction;
+using nn::detail::LoadPlan;
+using How = LoadAction::How;
+
+// A tensor of the file on its way to an action of the plan.
+struct Item {
+  LoadAction* action;
+  std::size_t index;  // among the file's tensors
+  DType dtype;        // of the result
+  Device device;
+  LoadStep::How how;
+  Tensor made;  // the result, unless it is copied into place
+};
+
+class LoadInto {
+ public:
+  LoadInto(nn::Module& module, const Checkpoint& file, const LoadIntoOptions& options)
+      : file_(file),
+        options_(options),
+        incoming_(incoming(file, options)),
+        plan_(module, incoming_,
+              {.strict = options.strict,
+               .assign = options.assign,
+               .skip_mismatched = options.skip_mismatched,
+               .allow_meta = options.allow_meta,
+               .allow_tie_conflicts = options.allow_tie_conflicts},
+              true) {
+    for (const auto& [name, value] : surveyed(file, options)) {
+      if (!value.is_tensor()) continue;
+      const auto found = file.find(options.path.empty() ? name : concat(options.path, ".", name));
+      if (found) places_.emplace(value.as_tensor().cell().get(), *found);
+    }
+    plan_.set_same([this](const Tensor& a, const Tensor& b) {
+      const auto x = places_.find(a.cell().get()), y = places_.find(b.cell().get());
+      return x != places_.end() && y != places_.end() && same_place(x->second, y->second) &&
+             file_.tensors()[x->second].storage == file_.tensors()[y->second].storage;
+    });
+  }
+
+  LoadIntoReport run() {
+    plan_.collect();
+    for (std::uint32_t i = 0; i < plan_.actions().size(); ++i) {
+      if (plan_.actions()[i].leader == i) decide(plan_.actions()[i]);
+    }
+    plan_.judge();
+    LoadIntoReport report = describe();
+    check_budget(report);
+    if (options_.dry_run) return report;
+    Meter meter(options_.watch, report.bytes_read, "load_into: stopped, with the module untouched");
+    meter_ = &meter;
+    stage();
+    plan_.stage();
+    plan_.commit([this] { copy_into_place(); });
+    meter.finish();
+    static_cast<nn::IncompatibleKeys&>(report) = std::move(plan_.result());
+    return report;
+  }
+
+ private:
+  // The state dict of the file, on meta.
+  static StateDict surveyed(const Checkpoint& file, const LoadIntoOptions& options) {
+    const Value* at = file.tree().find_path(options.path);
+    if (at == nullptr)
+      throw IndexError(concat(file.file(), ": there is nothing under \"", options.path, "\""));
+    return StateDict(*at);
+  }
+  static StateDict incoming(const Checkpoint& file, const LoadIntoOptions& options) {
+    StateDict state = surveyed(file, options);
+    if (options.filter) {
+      state.erase_if([&](std::string_view name, const Value& value) {
+        return value.is_tensor() && !options.filter(name);
+      });
+    }
+    return options.rename.empty() ? state : StateDict(renamed(state, options.rename));
+  }
+
+  void decide(LoadAction& action) {
+    const auto place = places_.find(action.value.cell().get());
+    if (place == places_.end()) {
+      // A hook's own value, which is there already.
+      if (!action.value.is_meta()) {
+        if (action.value.dim() != action.slot->get().dim()) action.value = action.value[0].detach();
+        plan_.decide(action);
+      } else {
+        plan_.error(
+            plan_.failure(action,
+                          "a hook made it from tensors of the file, which are not read yet: "
+                          "load_state_dict(load(...)) reads them first"));
+      }
+      return;
+    }
+    const Tensor& own = action.slot->get();
+    const TensorFacts& facts = file_.tensors()[place->second];
+    const bool user_defined = own.body().is_wrapper();
+    const bool floating = is_floating_point(facts.dtype) || is_complex(facts.dtype);
+    Item item{&action, place->second, facts.dtype, Device::cpu(), LoadStep::How::replaced, {}};
+    if (options_.dtype && floating) {
+      item.dtype = *options_.dtype;
+    } else if (!options_.assign && !user_defined) {
+      item.dtype = own.dtype();
+    }
+    if (options_.device) {
+      item.device = *options_.device;
+    } else if (!options_.assign && !own.is_meta()) {
+      item.device = own.device();
+    }
+    if (user_defined && (plan_.swaps() || !options_.assign)) {
+      item.how = LoadStep::How::handed;
+      action.how = plan_.swaps() ? How::swap : How::copy;
+    } else if (!options_.assign && !own.is_meta() && own.dtype() == item.dtype &&
+               own.device() == item.device) {
+      item.how = LoadStep::How::copied;
+      action.how = options_.full_staging ? How::copy : How::nothing;
+    } else {
+      action.how = options_.assign && !plan_.swaps() ? How::rebind : How::swap;
+      if (options_.mmap && item.dtype == facts.dtype && item.device.is_cpu() &&
+          facts.storage != TensorFacts::kNoStorage && file_.storages()[facts.storage].mappable)
+        item.how = LoadStep::How::mapped;
+      if (!check_replaceable(item)) return;
+    }
+    if (facts.storage == TensorFacts::kNoStorage)
+      return plan_.error(plan_.failure(action, "Cannot copy out of meta tensor; no data!"));
+    items_.push_back(std::move(item));
+  }
+
+  bool check_replaceable(const Item& item) {
+    const Tensor& own = item.action->slot->get();
+    try {
+      if (own.is_parameter() && own.requires_grad() && !is_differentiable(item.dtype))
+        throw DTypeError("Only Tensors of floating point and complex dtype can require gradients");
+      if (item.action->how == How::swap) check_swap(own, stand_in_);
+      return true;
+    } catch (const Error& error) {
+      plan_.error(plan_.failure(*item.action, error.what()));
+      return false;
+    }
+  }
+
+  std::uint64_t bytes_in_file(const Item& item) const {
+    const TensorFacts& facts = file_.tensors()[item.index];
+    return static_cast<std::uint64_t>(facts.shape.numel() * itemsize(facts.dtype));
+  }
+
+  LoadIntoReport describe() {
+    LoadIntoReport report;
+    static_cast<nn::IncompatibleKeys&>(report) = plan_.result();
+    std::uint64_t largest = 0;
+    for (const Item& item : items_) {
+      const TensorFacts& facts = file_.tensors()[item.index];
+      const std::uint64_t in_file = bytes_in_file(item);
+      const auto made = static_cast<std::uint64_t>(facts.shape.numel() * itemsize(item.dtype));
+      report.steps.push_back({std::string(item.action->key), facts.name, item.how, facts.shape,
+                              facts.dtype, item.dtype, item.device, in_file});
+      switch (item.how) {
+        case LoadStep::How::copied:
+          report.bytes_read += verifies() && !options_.full_staging ? 2 * in_file : in_file;
+          if (options_.full_staging) report.peak_bytes += made;
+          break;
+        case LoadStep::How::mapped: break;
+        case LoadStep::How::replaced:
+        case LoadStep::How::handed:
+          report.bytes_read += in_file;
+          report.bytes_made += made;
+          largest = std::max(largest, in_file);
+          break;
+      }
+    }
+    report.peak_bytes += report.bytes_made + largest;
+    return report;
+  }
+
+  void check_budget(const LoadIntoReport& report) const {
+    if (!options_.memory_budget || report.peak_bytes <= *options_.memory_budget) return;
+    throw ValueError(
+        concat("load_into: ", report.peak_bytes,
+               " bytes would be needed at once, and the "
+               "budget is ",
+               *options_.memory_budget,
+               ": use .mmap, a smaller .dtype, or copy into a module that has memory"));
+  }
+
+  bool verifies() const { return options_.verify.value_or(true); }
+
+  PieceRead tell() const {
+    return [this](std::uint64_t bytes) {
+      meter_->stop_if_asked();
+      meter_->add(bytes);
+    };
+  }
+
+  // Stage: reads everything that becomes memory of its own, and looks at the rest.
+
+  void stage() {
+    const NoGradScope no_grad;
+    find_shared();
+    load_unconverted();
+    std::vector<Item*> one_by_one;
+    std::vector<Item*> in_place;
+    for (Item& item : items_) {
+      if (item.made.defined()) continue;
+      if (item.how == LoadStep::How::copied && !options_.full_staging) {
+        in_place.push_back(&item);
+      } else if (item.how == LoadStep::How::handed) {
+        hand_over(item);
+      } else {
+        one_by_one.push_back(&item);
+      }
+    }
+    each(one_by_one, [this](Item& item) { convert(item); });
+    share_twins(one_by_one);
+    if (verifies()) {
+      each(in_place, [this](Item& item) { read_through(file_, item.index, tell()); });
+    }
+    for (Item& item : items_) put_into_plan(item);
+  }
+
+  // Tensors that lie over each other in the file are loaded together, so that they still do.
+  void find_shared() {
+    std::map<std::uint32_t, const Item*> first;
+    for (const Item& item : items_) {
+      if (item.how != LoadStep::How::replaced) continue;
+      const std::uint32_t storage = file_.tensors()[item.index].storage;
+      const auto [found, is_new] = first.emplace(storage, &item);
+      if (!is_new && !same_place(item.index, found->second->index)) shared_.insert(storage);
+    }
+  }
+  bool same_place(std::size_t a, std::size_t b) const {
+    const TensorFacts &x = file_.tensors()[a], &y = file_.tensors()[b];
+    return x.offset == y.offset && x.shape == y.shape && x.stride == y.stride && x.dtype == y.dtype;
+  }
+
+  // What is wanted as it is in the file is loaded in one go, on all threads.
+  void load_unconverted() {
+    std::unordered_map<std::string_view, Item*> wanted;
+    for (Item& item : items_) {
+      const TensorFacts& facts = file_.tensors()[item.index];
+      const bool as_it_is = item.dtype == facts.dtype && item.device.is_cpu();
+      if (item.how == LoadStep::How::mapped ||
+          (item.how == LoadStep::How::replaced && (as_it_is || shared_.contains(facts.storage))))
+        wanted.emplace(facts.name, &item);
+    }
+    if (wanted.empty()) return;
+    // Storages are read whole, which may be more than the tensors were counted for.
+    std::uint64_t told = 0, expected = 0;
+    for (const auto& [name, item] : wanted) {
+      if (item->how != LoadStep::How::mapped) expected += bytes_in_file(*item);
+    }
+    LoadOptions load{
+        .mmap = options_.mmap,
+        .verify = options_.verify,
+        .map_location = "cpu",
+        .filter = [&](std::string_view name) { return wanted.contains(name); },
+        .watch = {.stop = options_.watch.stop, .progress = [&](std::uint64_t done, std::uint64_t) {
+                    done = std::min(done, expected);
+                    meter_->add(done - std::exchange(told, done));
+                  }}};
+    const Value tree = file_.load(load);
+    nn::detail::SharedStorages shared;
+    std::vector<std::pair<Item*, Tensor>> loaded;
+    for (Item& item : items_) {
+      if (!wanted.contains(file_.tensors()[item.index].name)) continue;
+      const Value* found = tree.find_path(file_.tensors()[item.index].name);
+      if (found == nullptr || !found->is_tensor())
+        throw InternalError("load_into: a tensor that was asked for was not loaded");
+      loaded.emplace_back(&item, found->as_tensor());
+      shared.add(loaded.back().second);
+    }
+    for (auto& [item, tensor] : loaded) {
+      const ToOptions to{.dtype = item->dtype, .device = item->device};
+      const auto f = [&](const Tensor& t) { return t.to(to); };
+      const auto together = shared.map(tensor, f);
+      item->made = together ? *together : f(tensor);
+    }
+  }
+
+  void convert(Item& item) {
+    const TensorFacts& facts = file_.tensors()[item.index];
+    // The second of two names for the same bytes shares the first one's.
+    {
+      const std::lock_guard lock(mutex_);
+      const auto [found, is_new] = twins_.try_emplace(
+          {facts.storage, facts.offset, static_cast<int>(facts.dtype), static_cast<int>(item.dtype),
+           bracketed(facts.shape), bracketed(facts.stride)},
+          &item);
+      if (!is_new && item.device == found->second->device) return;
+    }
+    const Tensor& own = item.action->slot->get();
+    // Without assign the order in memory is the module's, as after copying.
+    const bool ordered = !options_.assign && !own.is_contiguous();
+    const Tensor made = ordered
+                            ? empty_like(own.detach(), {.dtype = item.dtype, .device = item.device})
+                            : empty(own.shape(), {.dtype = item.dtype, .device = item.device});
+    read_into_any(file_, item.index, made, verifies(), tell());
+    item.made = made;
+  }
+  void share_twins(const std::vector<Item*>& items) {
+    for (Item* item : items) {
+      if (item->made.defined()) continue;
+      const TensorFacts& facts = file_.tensors()[item->index];
+      const Item* first = twins_.at({facts.storage, facts.offset, static_cast<int>(facts.dtype),
+                                     static_cast<int>(item->dtype), bracketed(facts.shape),
+                                     bracketed(facts.stride)});
+      item->made = first->made.detach();
+    }
+  }
+
+  // A user-defined tensor is given one tensor after another; none is kept longer than it keeps it.
+  void hand_over(Item& item) {
+    const TensorFacts& facts = file_.tensors()[item.index];
+    const Tensor value = empty(facts.shape, {.dtype = item.dtype, .device = item.device});
+    read_into_any(file_, item.index, value, verifies(), tell());
+    LoadAction& action = *item.action;
+    action.value = value;
+    if (action.how == How::copy) return;
+    plan_.stage_now(action);
+    action.value = stand_in_;
+  }
+
+  void put_into_plan(Item& item) {
+    if (!item.made.defined()) return;
+    LoadAction& action = *item.action;
+    const Tensor& own = action.slot->get();
+    Tensor made = item.made;
+    if (made.shape() != own.shape()) made = made.view(own.shape()).detach();
+    action.value = made;
+    if (action.how == How::copy) return;
+    action.staged = plan_.like_own(own, made);
+  }
+
+  // Items on all threads; each reads one tensor at a time.
+  void each(const std::vector<Item*>& items, const std::function<void(Item&)>& f) const {
+    parallel_for(0, static_cast<std::int64_t>(items.size()), 1,
+                 [&](std::int64_t first, std::int64_t last) {
+                   for (std::int64_t i = first; i < last; ++i)
+                     f(*items[static_cast<std::size_t>(i)]);
+                 });
+  }
+
+  // Commit: what goes into memory that is there.
+  void copy_into_place() {
+    std::vector<std::string> written;
+    for (Item& item : items_) {
+      if (item.how != LoadStep::How::copied || options_.full_staging) continue;
+      try {
+        const Tensor& own = item.action->slot->get();
+        read_into_any(file_, item.index, own, verifies(), tell());
+        BodyEditor::bump_version(own.body());
+        written.emplace_back(item.action->key);
+      } catch (const std::exception& failed) {
+        written.emplace_back(item.action->key);
+        plan_.error(plan_.failure(*item.action, failed.what()));
+        plan_.fail(std::move(written));
+      }
+    }
+  }
+
+  const Checkpoint& file_;
+  const LoadIntoOptions& options_;
+  StateDict incoming_;
+  LoadPlan plan_;
+  std::unordered_map<const void*, std::size_t> places_;  // cell of the survey to place in the file
+  std::vector<Item> items_;
+  std::unordered_set<std::uint32_t> shared_;  // storages that different tensors lie in
+  using Place = std::tuple<std::uint32_t, std::int64_t, int, int, std::string, std::string>;
+  std::map<Place, Item*> twins_;
+  std::mutex mutex_;
+  Meter* meter_ = nullptr;
+  Tensor stand_in_ = empty({}, {.device = Device::meta()});
+};
+
+}  // namespace
+
+LoadIntoReport load_into(nn::Module& module, const Checkpoint& checkpoint,
+                         const LoadIntoOptions& options) {
+  return LoadInto(module, checkpoint, options).run();
+}
+
+LoadIntoReport load_into(nn::Module& module, const std::string& path,
+                         const LoadIntoOptions& options) {
+  const Checkpoint file =
+      Checkpoint::open(path, {.inert = options.inert, .follow_links = options.follow_links});
+  return load_into(module, file, options);
+}
+
+}  // namespace tenon
