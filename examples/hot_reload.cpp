@@ -17,8 +17,8 @@ using namespace tenon;
 
 namespace {
 
-// A model whose answer tells which checkpoint it came from, and whether all of it did: every element
-// of a checkpoint's tensors is the number of the checkpoint.
+// A model whose answer tells which checkpoint it came from, and whether all of it did: every
+// element of a checkpoint's tensors is the number of the checkpoint.
 class Model final : public nn::Layer {
  public:
   nn::Child<nn::Linear> first{this, "first", 64, 64};
