@@ -61,8 +61,10 @@ class TENON_API VersionSlot {
 
   std::uint64_t value() const noexcept;
   void bump() noexcept;
-  // From now on both count together, from where `other` is. This slot must be fresh.
+  // From now on both count together, from where `other` is.
   void share(VersionSlot& other);
+  // Makes the counter that share() needs of the other, so that share() cannot fail.
+  void prepare() { counter(); }
 
  private:
   VersionCounter* counter();
@@ -117,6 +119,7 @@ class TENON_API Body : public RefCounted {
  private:
   friend class BodyEditor;
 
+  std::uint8_t flags_ = 0;  // first, beside what is looked at first
   Layout layout_;
   Storage storage_;
   detail::VersionSlot version_;
@@ -126,7 +129,6 @@ class TENON_API Body : public RefCounted {
   std::unique_ptr<detail::Attributes> attributes_;
   detail::Cell* cell_ = nullptr;  // the one live cell that has this body, not owned
   std::atomic<std::int32_t> views_{0};
-  std::uint8_t flags_ = 0;
 };
 
 }  // namespace tenon

@@ -48,9 +48,10 @@ VersionCounter* VersionSlot::counter() {
 }
 
 void VersionSlot::share(VersionSlot& other) {
-  word_.store(
+  const std::uintptr_t before = word_.exchange(
       reinterpret_cast<std::uintptr_t>(Ref<VersionCounter>::share(other.counter()).detach()),
-      std::memory_order_release);
+      std::memory_order_acq_rel);
+  if ((before & 1u) == 0) Ref<VersionCounter>::adopt(reinterpret_cast<VersionCounter*>(before));
 }
 
 }  // namespace detail
@@ -70,7 +71,7 @@ Body::Body(Layout&& layout, Storage&& storage) noexcept
     : layout_(std::move(layout)), storage_(std::move(storage)) {}
 
 Body::Body(Layout&& layout, Storage&& storage, std::uint8_t flags) noexcept
-    : layout_(std::move(layout)), storage_(std::move(storage)), flags_(flags) {}
+    : flags_(flags), layout_(std::move(layout)), storage_(std::move(storage)) {}
 
 Body::~Body() {
   if (base_) base_->views_.fetch_sub(1, std::memory_order_release);
@@ -129,6 +130,29 @@ void BodyEditor::set_requires_grad(Body& body, bool on) {
 void BodyEditor::set_edge(Body& body, Edge edge) {
   need_autograd(body).edge = std::move(edge);
   update_tracked(body);
+}
+
+bool BodyEditor::prepare_renewal(Body& body, Body& from) {
+  if (body.is_wrapper() || from.is_wrapper() || body.use_count() != 1 || body.live_saves() != 0 ||
+      body.base_ || from.layout_.shape.size() > Dims::kInline)
+    return false;
+  from.version_.prepare();
+  return true;
+}
+
+void BodyEditor::renew(Body& body, Body& from, bool keep) noexcept {
+  body.layout_ = from.layout_;
+  body.storage_ = from.storage_;
+  body.version_.share(from.version_);
+  if (!keep) body.attributes_.reset();
+  detail::AutogradMeta* meta = autograd(body);
+  if (meta == nullptr) return;
+  if (!keep) meta->hooks.clear();
+  if (!meta->grad.defined()) return;
+  const Layout& grad = meta->grad.layout();
+  if (!keep || grad.dtype != body.layout_.dtype || grad.device != body.layout_.device ||
+      grad.shape != body.layout_.shape)
+    meta->grad = {};
 }
 
 Ref<AccumulateGrad> BodyEditor::forget_accumulator(Body& body) {

@@ -50,6 +50,13 @@ class TENON_API BodyEditor {
   static detail::Attributes& need_attributes(Body& body);
   static Ref<detail::SaveCounter> save_counter(Body& body);
 
+  // A body that nothing but its cell holds can become an alias of another in place, which is
+  // cheaper than a new one in its stead. Whether it can; if so, the rest cannot fail.
+  static bool prepare_renewal(Body& body, Body& from);
+  // What belongs to the tensor rather than to its data (hooks, attributes, and the grad if it fits)
+  // is kept or dropped; whether it is a parameter and requires grad stays.
+  static void renew(Body& body, Body& from, bool keep) noexcept;
+
   // Exchanges the bodies of two cells, and the bodies' pointers back.
   static void swap(detail::Cell& a, detail::Cell& b) noexcept {
     using std::swap;

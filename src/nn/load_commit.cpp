@@ -40,7 +40,8 @@ void LoadPlan::stage_one(LoadAction& action) {
   const bool is_parameter = own.is_parameter();
   switch (action.how) {
     case How::copy:
-    case How::nothing: return;
+    case How::nothing:
+    case How::renew: return;
     case How::rebind:
       action.staged = action.value.is_parameter() ? action.value : like_own(own, action.value);
       if (has_registration_hooks(action.slot->kind())) {
@@ -160,7 +161,11 @@ void LoadPlan::commit_tensors() {
   for (std::uint32_t i = 0; i < actions_.size(); ++i) {
     LoadAction& action = actions_[i];
     if (action.leader != i) continue;
-    if (action.how == How::swap || action.how == How::copy_and_swap) {
+    if (action.how == How::renew) {
+      const Tensor& own = action.slot->get();
+      BodyEditor::renew(own.body(), action.value.body(), swap_);
+      if (!swap_) own.cell()->id.store(0);  // another tensor than before
+    } else if (action.how == How::swap || action.how == How::copy_and_swap) {
       const Tensor& own = action.slot->get();
       carry_over(own.body(), action.staged.body());
       swap_checked(own, action.staged);

@@ -8,7 +8,9 @@
 
 #include "base/text.h"
 #include "base/warn.h"
+#include "core/body_editor.h"
 #include "nn/extras.h"
+#include "nn/registration_hooks.h"
 #include "nn/slot_editor.h"
 #include "tenon/autograd.h"
 #include "tenon/body.h"
@@ -187,6 +189,19 @@ void LoadPlan::take(TensorSlot& slot, const Value& value, std::string_view key) 
   // A tensor that nothing else holds has no other name.
   if (own.cell()->use_count() > 1) note_tie(action.leader, own);
   actions_.push_back(std::move(action));
+}
+
+bool LoadPlan::can_renew(const LoadAction& action) const {
+  const Tensor& own = action.slot->get();
+  if (action.how == How::rebind) {
+    // A parameter that only its slot holds is as good as a new one. The value itself is taken where
+    // it is what the module is to hold: a buffer, or the caller's own parameter.
+    const tenon::detail::Cell& cell = *own.cell();
+    if (!own.is_parameter() || action.value.is_parameter() || cell.use_count() != 1 ||
+        cell.weak_anchor.load() != nullptr || has_registration_hooks(action.slot->kind()))
+      return false;
+  }
+  return BodyEditor::prepare_renewal(own.body(), action.value.body());
 }
 
 bool LoadPlan::decide(LoadAction& action) {

@@ -37,6 +37,7 @@ struct LoadAction {
     rebind,         // another tensor takes its place in the module
     swap,           // the tensor becomes another one
     copy_and_swap,  // both: the swapped tensor is over the old memory
+    renew,          // as swap, or rebind of a tensor nobody else knows: its body is made over
     nothing,        // copying to or from meta
   };
 
@@ -117,6 +118,7 @@ class LoadPlan {
   void check_meta();
   void warn_about_meta();
   bool note_tie(std::uint32_t index, const Tensor& own);
+  bool can_renew(const LoadAction& action) const;
   bool differs(const LoadAction& earlier, const LoadAction& later) const;
   void stage_one(LoadAction& action);
   void set_extra_states();
