@@ -110,28 +110,41 @@ Ready meta_net() {
           }};
 }
 
-// Loading. Every load needs a module that is still on meta.
+// Loading. Every load has a state dict that nobody has loaded yet and a module that is still on
+// meta: a second load of the same tensors finds some of the work done.
 
-enum class Order { of_file, reversed };
+using Names = std::vector<std::pair<std::string, Shape>>;
 
-StateDict small_tensors(const nn::Module& like, Order order) {
-  auto names = like.named_parameters();
-  if (order == Order::reversed) std::reverse(names.begin(), names.end());
+Names names_of(const nn::Module& module) {
+  Names names;
+  for (const auto& [name, parameter] : module.named_parameters())
+    names.emplace_back(name, parameter.shape());
+  return names;
+}
+
+StateDict small_tensors(const Names& names) {
   StateDict state;
   double n = 0;
-  for (const auto& [name, parameter] : names) state.set(name, full(parameter.shape(), n++));
+  for (const auto& [name, shape] : names) state.set(name, full(shape, n++));
   return state;
 }
 
+enum class Order { of_file, reversed };
+
 Ready assign_load(std::function<std::shared_ptr<nn::Module>()> build, Order order) {
-  const auto fresh = [build] { return with_device("meta", build); };
-  auto state = std::make_shared<StateDict>(small_tensors(*fresh(), order));
-  auto module = std::make_shared<std::shared_ptr<nn::Module>>();
-  return {static_cast<double>(state->size()),
-          [state, module] { (*module)->load_state_dict(*state, {.assign = true}); },
-          [fresh, module] {
-            module->reset();
-            *module = fresh();
+  struct Pair {
+    StateDict state;
+    std::shared_ptr<nn::Module> module;
+  };
+  auto names = names_of(*with_device("meta", build));
+  if (order == Order::reversed) std::reverse(names.begin(), names.end());
+  const auto units = static_cast<double>(names.size());
+  auto pair = std::make_shared<Pair>();
+  return {units, [pair] { pair->module->load_state_dict(pair->state, {.assign = true}); },
+          [pair, build, names = std::move(names)] {
+            *pair = {};
+            pair->state = small_tensors(names);
+            pair->module = with_device("meta", build);
           }};
 }
 
@@ -168,13 +181,13 @@ Ready convert(nn::ConversionPolicy policy) {
 
 Ready load_copy() {
   auto net = small_layers();
-  auto state = std::make_shared<StateDict>(small_tensors(*net, Order::of_file));
+  auto state = std::make_shared<StateDict>(small_tensors(names_of(*net)));
   return {kParameters, [net, state] { net->load_state_dict(*state); }};
 }
 
 Ready load_swap() {
   auto net = small_layers();
-  auto state = std::make_shared<StateDict>(small_tensors(*net, Order::of_file));
+  auto state = std::make_shared<StateDict>(small_tensors(names_of(*net)));
   return {kParameters, [net, state] {
             const nn::SwapOnConversionScope swap;
             net->load_state_dict(*state, {.assign = true});
@@ -320,6 +333,7 @@ int main(int argc, char** argv) {
   try {
     return run(std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
   } catch (const std::exception& failure) {
-    return usage(failure.what());
+    std::fprintf(stderr, "%s\n", failure.what());
+    return 1;
   }
 }

@@ -66,20 +66,23 @@ def meta_net():
     return BATCH, lambda: on_meta(lambda: Net(BATCH, 1000)), nothing
 
 
-def small_tensors(like, backwards=False):
-    names = list(like.named_parameters())
-    if backwards:
-        names.reverse()
-    return {name: torch.full(p.shape, float(n)) for n, (name, p) in enumerate(names)}
+def names_of(net):
+    return [(name, p.shape) for name, p in net.named_parameters()]
+
+
+def small_tensors(names):
+    return {name: torch.full(shape, float(n)) for n, (name, shape) in enumerate(names)}
 
 
 def assign_load(build, backwards=False):
-    state, fresh = small_tensors(on_meta(build), backwards), []
+    names, pair = names_of(on_meta(build)), []
+    if backwards:
+        names.reverse()
 
     def prepare():
-        fresh.clear()
-        fresh.append(on_meta(build))
-    return len(state), lambda: fresh[0].load_state_dict(state, assign=True), prepare
+        pair.clear()
+        pair.extend((small_tensors(names), on_meta(build)))
+    return len(names), lambda: pair[1].load_state_dict(pair[0], assign=True), prepare
 
 
 def recipe():
@@ -110,13 +113,13 @@ def convert(swap):
 
 def load_copy():
     net = small_layers()
-    state = small_tensors(net)
+    state = small_tensors(names_of(net))
     return PARAMETERS, lambda: net.load_state_dict(state), nothing
 
 
 def load_swap():
     net = small_layers()
-    state = small_tensors(net)
+    state = small_tensors(names_of(net))
     return PARAMETERS, flagged(True, lambda: net.load_state_dict(state, assign=True)), nothing
 
 
