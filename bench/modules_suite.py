@@ -75,6 +75,7 @@ def times(names, rounds, environment, options):
             ours[name].append(asked([MODULES, "--file", file, *options, name])[name])
             if name in theirs and (n < 3 or name not in SLOW):
                 theirs[name].append(asked([sys.executable, PEER, "--file", file, *options, name], environment)[name])
+    print(" " * 60, end="\r")
     print(f"| {'what':57} | name | {'Tenon':>10} | {'PyTorch':>10} | {'ratio':>7} | target |")
     print("|---|---|---:|---:|---:|---|")
     for name in names:
@@ -137,6 +138,7 @@ def load_into(rounds, environment):
             ours.append(asked([MODULES, "--load-into", path]))
             theirs.append(asked([sys.executable, PEER, "--load-into", path], environment))
             time.sleep(1)
+        print(" " * 60, end="\r")
         assert all(a["sum"] == theirs[0]["sum"] and a["result"] == theirs[0]["result"] for a in ours), "other values than PyTorch's"
         mine, other = (statistics.median(a["seconds"] for a in answers) for answers in (ours, theirs))
         most, bound = max(a["peak"] for a in ours), ours[0]["result"] + largest + room
