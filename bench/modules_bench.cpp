@@ -25,9 +25,8 @@
 #include <utility>
 #include <vector>
 
-// In bench/load_into_bench.cpp. Null, and answered with status 3, in a program that is built
-// without it.
-[[gnu::weak]] int load_into_bench(const std::string& file);
+// In bench/load_into_bench.cpp.
+int load_into_bench(const std::string& file);
 
 // What is timed is run by this function and nothing else is, so that a profiler can be told to look
 // at it alone.
@@ -299,10 +298,6 @@ int run(std::span<char*> arguments) {
     } else if (word == "--file" && !last) {
       recipe_file = arguments[++i];
     } else if (word == "--load-into" && !last) {
-      if (load_into_bench == nullptr) {
-        std::fputs("modules_bench was built without load_into_bench.cpp\n", stderr);
-        return 3;
-      }
       return load_into_bench(arguments[++i]);
     } else if (const Measurement* one = find(word)) {
       asked.push_back(one);
