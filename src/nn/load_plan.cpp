@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -232,6 +233,7 @@ void LoadPlan::find_unexpected() {
   };
   number(root_);
   const std::unordered_set<std::string_view> unscanned(unscanned_.begin(), unscanned_.end());
+  std::vector<Found> others;
   for (std::string& key : keys) {
     // The module that the key is unexpected for is the last on its way.
     std::size_t end = 0;
@@ -250,9 +252,12 @@ void LoadPlan::find_unexpected() {
     }
     // What is below a null child is known, and nobody's.
     const std::string prefix = key.substr(0, end);
-    if (!below_null && !unscanned.contains(prefix))
-      unexpected_.push_back({order.at(prefix), std::move(key)});
+    if (below_null || unscanned.contains(prefix)) continue;
+    // A module looks for its extra state first.
+    const bool is_extra = std::string_view(key).substr(end) == kExtraState;
+    (is_extra ? unexpected_ : others).push_back({order.at(prefix), std::move(key)});
   }
+  std::move(others.begin(), others.end(), std::back_inserter(unexpected_));
 }
 
 bool LoadPlan::differs(const LoadAction& earlier, const LoadAction& later) const {
@@ -324,14 +329,8 @@ void LoadPlan::judge() {
   check_meta();
   // As PyTorch has it: root-level keys first, then each child's. In each place missing ones are
   // in order already; unexpected ones were found at the end.
-  std::size_t number = 0;
-  std::unordered_map<std::string_view, std::size_t> place;
-  if (unexpected_.size() > 1) {
-    for (const Found& found : unexpected_) place.emplace(found.key, number++);
-    std::sort(unexpected_.begin(), unexpected_.end(), [&](const Found& a, const Found& b) {
-      return a.order != b.order ? a.order < b.order : place.at(a.key) < place.at(b.key);
-    });
-  }
+  std::stable_sort(unexpected_.begin(), unexpected_.end(),
+                   [](const Found& a, const Found& b) { return a.order < b.order; });
   // Hooks see the lists as they are when the walk has come to the end of their module.
   auto next_missing = missing_.begin();
   auto next_unexpected = unexpected_.begin();
