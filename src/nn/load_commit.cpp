@@ -169,8 +169,7 @@ void LoadPlan::commit_tensors() {
   // Places last: what is in them is needed up to here to know which names are one tensor's.
   for (LoadAction& action : actions_) {
     if (action.how != How::rebind) continue;
-    const LoadAction* leader = &action;
-    while (&actions_[leader->leader] != leader) leader = &actions_[leader->leader];
+    const LoadAction* leader = &actions_[action.leader];
     const Tensor& own = action.slot->get();
     if (leader == &action && leader->staged.is_parameter() && own.is_parameter() &&
         leader->staged.requires_grad() != own.requires_grad())
@@ -182,12 +181,9 @@ void LoadPlan::commit_tensors() {
     const LoadAction& leader = actions_[found->second];
     if (leader.how == How::rebind) SlotEditor::rebind(*slot, leader.staged);
   }
-  for (std::uint32_t i = 0; i < actions_.size(); ++i) {
-    LoadAction& action = actions_[i];
-    if (action.how != How::rebind) continue;
-    std::uint32_t leader = i;
-    while (actions_[leader].leader != leader) leader = actions_[leader].leader;
-    SlotEditor::rebind(*action.slot, actions_[leader].staged);
+  for (const LoadAction& action : actions_) {
+    if (action.how == How::rebind)
+      SlotEditor::rebind(*action.slot, actions_[action.leader].staged);
   }
 }
 

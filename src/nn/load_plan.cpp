@@ -45,6 +45,9 @@ void LoadPlan::unexpected(std::string key) { unexpected_.push_back({order_, std:
 
 void LoadPlan::collect() {
   visit(root_, sources_.emplace_back(state_));
+  // From the next name of a tensor to its last: leaders come behind those who follow them.
+  for (std::size_t i = actions_.size(); i-- > 0;)
+    actions_[i].leader = actions_[actions_[i].leader].leader;
   find_unexpected();
 }
 
@@ -317,8 +320,7 @@ void LoadPlan::warn_about_meta() {
 
 void LoadPlan::judge() {
   for (const LoadAction& action : actions_) {
-    const LoadAction* leader = &action;
-    while (&actions_[leader->leader] != leader) leader = &actions_[leader->leader];
+    const LoadAction* leader = &actions_[action.leader];
     if (leader == &action || !differs(action, *leader)) continue;
     result_.tie_conflicts.emplace_back(action.key);
     if (!options_.allow_tie_conflicts) {
