@@ -64,6 +64,7 @@ void LoadPlan::run_guarded(Module& module, const char* what, const std::function
 void LoadPlan::visit(Module& module, Source& source) {
   const std::size_t prefix_length = path_.size();
   Visit here{&module, &source, &path_};
+  const bool outer_shared = std::exchange(shared_, shared_ || SlotEditor::places(module) > 1);
   const ModuleExtras* extras = SlotEditor::extras(module);
   {
     LoadContext context(*this, here);
@@ -89,6 +90,7 @@ void LoadPlan::visit(Module& module, Source& source) {
     visit(*slot->module(), *here.source);
     path_.resize(prefix_length);
   }
+  shared_ = outer_shared;
   if (extras != nullptr && !extras->load_post.empty())
     hook_points_.push_back({&module, path_, order_});
   if (extras != nullptr && !extras->load_committed.empty())
@@ -197,8 +199,8 @@ void LoadPlan::take(TensorSlot& slot, const Value& value, std::string_view key) 
   } else if (swap_) {
     action.how = dense ? How::copy_and_swap : How::swap;
   }
-  // A tensor that nothing else holds has no other name.
-  if (own.cell()->use_count() > 1) note_tie(action.leader, own);
+  // A tensor that nothing else holds has no other name, unless its module has.
+  if (shared_ || own.cell()->use_count() > 1) note_tie(action.leader, own);
   actions_.push_back(std::move(action));
 }
 

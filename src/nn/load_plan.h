@@ -118,6 +118,7 @@ class LoadPlan {
   std::deque<Source> sources_;
   std::string path_;
   std::size_t order_ = 0;
+  bool shared_ = false;  // whether the walk is in a module that is in several places
   std::vector<LoadAction> actions_;
   std::deque<std::string> keys_;                         // of entries that a hook made
   std::unordered_map<const void*, std::uint32_t> ties_;  // cell to the action that counts
