@@ -175,7 +175,7 @@ void LoadPlan::commit_tensors() {
         leader->staged.requires_grad() != own.requires_grad())
       leader->staged.requires_grad_(own.requires_grad());
   }
-  for (TensorSlot* slot : tied_missing_) {
+  for (TensorSlot* slot : left_out_) {
     const auto found = ties_.find(slot->get().cell().get());
     if (found == ties_.end()) continue;
     const LoadAction& leader = actions_[found->second];

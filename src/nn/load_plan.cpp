@@ -117,7 +117,8 @@ void LoadPlan::load_own(Visit& visit) {
   Source& source = *visit.source;
   const std::size_t prefix_length = path_.size();
   const auto load_slot = [&](TensorSlot& slot) {
-    if (!slot.defined() || !slot.persistent()) return;
+    if (!slot.defined()) return;
+    if (!slot.persistent()) return note_left_out(slot);
     if (!visit.taken.empty() &&
         std::find(visit.taken.begin(), visit.taken.end(), &slot) != visit.taken.end())
       return;
@@ -127,7 +128,7 @@ void LoadPlan::load_own(Visit& visit) {
       // What a hook made may be gone when the key is wanted.
       take(slot, entry->second, source.is_copy() ? keys_.emplace_back(entry->first) : entry->first);
     } else {
-      if (slot.get().cell()->use_count() > 1) tied_missing_.push_back(&slot);
+      note_left_out(slot);
       missing(path_);
       path_.resize(prefix_length);
     }
@@ -173,6 +174,7 @@ void LoadPlan::take(TensorSlot& slot, const Value& value, std::string_view key) 
   if (own.shape() != incoming.shape()) {
     if (options_.skip_mismatched) {
       result_.mismatched.push_back({std::string(key), incoming.shape(), own.shape()});
+      note_left_out(slot);
       return;
     }
     return error(concat(

@@ -104,6 +104,9 @@ class LoadPlan {
   void check_meta();
   void warn_about_meta();
   bool note_tie(std::uint32_t index, const Tensor& own);
+  void note_left_out(TensorSlot& slot) {
+    if (slot.get().cell()->use_count() > 1) left_out_.push_back(&slot);
+  }
   bool differs(const LoadAction& earlier, const LoadAction& later) const;
   void stage_one(LoadAction& action);
   Tensor as_parameter_like(const Tensor& own, const Tensor& value) const;
@@ -122,7 +125,7 @@ class LoadPlan {
   std::vector<LoadAction> actions_;
   std::deque<std::string> keys_;                         // of entries that a hook made
   std::unordered_map<const void*, std::uint32_t> ties_;  // cell to the action that counts
-  std::vector<TensorSlot*> tied_missing_;  // no value came for the name; perhaps for another
+  std::vector<TensorSlot*> left_out_;  // nothing is loaded for the name; perhaps for another
   std::vector<Found> missing_, unexpected_;
   std::vector<std::string> unscanned_;  // prefixes
   std::vector<HookPoint> hook_points_, committed_points_;
