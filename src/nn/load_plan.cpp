@@ -126,7 +126,7 @@ void LoadPlan::load_own(Visit& visit) {
     if (const StateDict::Entry* entry = source.use(path_)) {
       path_.resize(prefix_length);
       // What a hook made may be gone when the key is wanted.
-      take(slot, entry->second, source.is_copy() ? keys_.emplace_back(entry->first) : entry->first);
+      take(slot, entry->second, source.is_copy() ? keep(entry->first) : entry->first);
     } else {
       note_left_out(slot);
       missing(path_);

@@ -77,6 +77,8 @@ class LoadPlan {
   // For LoadContext.
   void load_own(Visit& visit);
   void take(TensorSlot& slot, const Value& value, std::string_view key);
+  // A key that lives as long as the plan.
+  std::string_view keep(std::string_view key) { return keys_.emplace_back(key); }
   Source& editable(Visit& visit);
   Value local_metadata(const Visit& visit) const;
   void missing(std::string key);
@@ -123,7 +125,7 @@ class LoadPlan {
   std::size_t order_ = 0;
   bool shared_ = false;  // whether the walk is in a module that is in several places
   std::vector<LoadAction> actions_;
-  std::deque<std::string> keys_;                         // of entries that a hook made
+  std::deque<std::string> keys_;                         // of entries that a hook made or named
   std::unordered_map<const void*, std::uint32_t> ties_;  // cell to the action that counts
   std::vector<TensorSlot*> left_out_;  // nothing is loaded for the name; perhaps for another
   std::vector<Found> missing_, unexpected_;
