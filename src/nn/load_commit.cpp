@@ -99,10 +99,9 @@ void LoadPlan::stage() {
 // What modules keep beside tensors is set first, because it is the part that may still fail, and
 // can be taken back.
 void LoadPlan::set_extra_states() {
-  std::vector<ExtraState> before;
   for (const ExtraState& extra : extra_states_) {
     try {
-      before.push_back({extra.module, extra.module->get_extra_state().value_or(Value())});
+      extra_before_.push_back({extra.module, extra.module->get_extra_state().value_or(Value())});
       extra.module->set_extra_state(extra.state);
     } catch (const std::exception& failed) {
       error(concat("While setting the extra state of a ", extra.module->type_name(),
@@ -111,7 +110,12 @@ void LoadPlan::set_extra_states() {
     }
   }
   if (errors_.empty()) return;
-  for (auto undo = before.rbegin(); undo != before.rend(); ++undo) {
+  take_back_extra_states();
+  fail();
+}
+
+void LoadPlan::take_back_extra_states() {
+  for (auto undo = extra_before_.rbegin(); undo != extra_before_.rend(); ++undo) {
     try {
       undo->module->set_extra_state(undo->state);
     } catch (const std::exception& failed) {
@@ -119,11 +123,10 @@ void LoadPlan::set_extra_states() {
                    " could not be taken back : ", failed.what()));
     }
   }
-  fail();
 }
 
-// Copies that are a user-defined tensor's own code come before all others: if none works, nothing
-// has been changed.
+// Copies that are a user-defined tensor's own code come before all others, up to the first that
+// fails: if that is the very first, nothing has been changed.
 void LoadPlan::commit_user_copies() {
   std::vector<std::string> written;
   for (std::uint32_t i = 0; i < actions_.size(); ++i) {
@@ -136,9 +139,10 @@ void LoadPlan::commit_user_copies() {
       action.how = How::nothing;
     } catch (const std::exception& failed) {
       error(failure(action, failed.what()));
+      take_back_extra_states();
+      fail(std::move(written));
     }
   }
-  if (!errors_.empty()) fail(std::move(written));
 }
 
 void LoadPlan::commit_tensors() {
@@ -154,6 +158,7 @@ void LoadPlan::commit_tensors() {
       written.push_back(action.key);
     } catch (const std::exception& failed) {
       error(failure(action, failed.what()));
+      take_back_extra_states();
       fail({written.begin(), written.end()});
     }
   }

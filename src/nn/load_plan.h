@@ -113,6 +113,7 @@ class LoadPlan {
   void stage_one(LoadAction& action);
   Tensor as_parameter_like(const Tensor& own, const Tensor& value) const;
   void set_extra_states();
+  void take_back_extra_states();
   void commit_user_copies();
   void commit_tensors();
 
@@ -131,7 +132,7 @@ class LoadPlan {
   std::vector<Found> missing_, unexpected_;
   std::vector<std::string> unscanned_;  // prefixes
   std::vector<HookPoint> hook_points_, committed_points_;
-  std::vector<ExtraState> extra_states_;
+  std::vector<ExtraState> extra_states_, extra_before_;
   std::vector<std::function<void()>> at_commit_;
   std::vector<std::string> errors_;
   std::vector<std::string_view> into_meta_;
