@@ -11,6 +11,7 @@
 #include "base/warn.h"
 #include "nn/extras.h"
 #include "nn/slot_editor.h"
+#include "ops/state.h"
 #include "tenon/autograd.h"
 #include "tenon/body.h"
 #include "tenon/error.h"
@@ -25,6 +26,11 @@ constexpr std::string_view kExtraState = "_extra_state";
 
 // "torch.Size([2, 3])"
 std::string size_text(const Shape& shape) { return Value(shape).repr(); }
+
+// Whether a copy might be: not if it goes from one packed tensor into another of the same dtype.
+bool may_be_refused(const Tensor& to, const Tensor& from) {
+  return !to.is_contiguous() || to.dtype() != from.dtype() || to.storage().is(from.storage());
+}
 
 }  // namespace
 
@@ -200,6 +206,14 @@ void LoadPlan::take(TensorSlot& slot, const Value& value, std::string_view key) 
     return error(failure(action, "Cannot copy out of meta tensor; no data!"));
   } else if (swap_) {
     action.how = dense ? How::copy_and_swap : How::swap;
+  }
+  if (dense && (action.how == How::copy || action.how == How::copy_and_swap) &&
+      may_be_refused(own, incoming)) {
+    try {
+      check_copy(own, incoming);
+    } catch (const Error& refused) {
+      return error(failure(action, refused.what()));
+    }
   }
   // A tensor that nothing else holds has no other name, unless its module has.
   if (shared_ || own.cell()->use_count() > 1) note_tie(action.leader, own);
