@@ -296,21 +296,20 @@ bool LoadPlan::differs(const LoadAction& earlier, const LoadAction& later) const
 
 void LoadPlan::check_meta() {
   if (options_.allow_meta) return;
-  std::unordered_set<const void*> filled;
+  // What tensors are given, by cell: on meta or not. The last name counts.
+  using How = LoadAction::How;
+  std::unordered_map<const void*, bool> given;
   for (const LoadAction& action : actions_) {
-    if (action.how != LoadAction::How::nothing && !action.value.is_meta())
-      filled.insert(action.slot->get().cell().get());
+    if (action.how != How::rebind && action.how != How::swap) continue;
+    const Tensor& own = action.slot->get();
+    given[own.cell().get()] = action.value.is_meta() && (options_.assign || own.is_meta());
   }
   std::vector<std::string> left;
-  for (const std::string& name : root_.meta_tensors()) {
-    const std::size_t dot = name.rfind('.');
-    const Module& module = root_.get_submodule(dot == std::string::npos ? "" : name.substr(0, dot));
-    const std::string last = dot == std::string::npos ? name : name.substr(dot + 1);
-    for (const auto slots : {module.parameter_slots(), module.buffer_slots()}) {
-      for (const TensorSlot* slot : slots) {
-        if (slot->name() == last && slot->defined() && !filled.contains(slot->get().cell().get()))
-          left.push_back(name);
-      }
+  const NamedOptions every_name{.remove_duplicate = false};
+  for (const auto& tensors : {root_.named_parameters(every_name), root_.named_buffers(every_name)}) {
+    for (const auto& [name, tensor] : tensors) {
+      const auto found = given.find(tensor.cell().get());
+      if (found == given.end() ? tensor.is_meta() : found->second) left.push_back(name);
     }
   }
   if (left.empty()) return;
@@ -319,7 +318,7 @@ void LoadPlan::check_meta() {
     names += concat(i == 0 ? "\"" : ", \"", left[i], "\"");
   if (left.size() > 20) names += concat(" and ", left.size() - 20, " more");
   error(concat(left.size(), left.size() == 1 ? " tensor" : " tensors",
-               " would still be on meta, without data: ", names,
+               " would be on meta, without data: ", names,
                ". Load with .assign = true what the state dict has, and make the others real with "
                "to_empty() first"));
 }
