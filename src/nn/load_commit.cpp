@@ -82,9 +82,15 @@ void LoadPlan::stage_one(LoadAction& action) {
 
 void LoadPlan::stage() {
   const NoGradScope no_grad;
+  std::vector<std::string> written;
   for (std::uint32_t i = 0; i < actions_.size(); ++i) {
     LoadAction& action = actions_[i];
     if (action.leader != i || action.staged.defined()) continue;
+    // A user-defined tensor's module_load may write into it: the one that plain tensors have does.
+    const bool may_write = action.how == How::swap && !options_.assign;
+    if (may_write && !errors_.empty()) continue;
+    const Tensor& own = action.slot->get();
+    const std::int64_t version = may_write ? own.version() : 0;
     try {
       stage_one(action);
     } catch (const std::bad_alloc&) {
@@ -92,8 +98,9 @@ void LoadPlan::stage() {
     } catch (const std::exception& failed) {
       error(failure(action, failed.what()));
     }
+    if (may_write && own.version() != version) written.emplace_back(action.key);
   }
-  if (!errors_.empty()) fail();
+  if (!errors_.empty()) fail(std::move(written));
 }
 
 // What modules keep beside tensors is set first, because it is the part that may still fail, and
