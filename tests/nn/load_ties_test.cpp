@@ -1,4 +1,5 @@
 // Tensors that have several names in a module, through loads.
+#include <limits>
 #include <optional>
 
 #include "support/matchers.h"
@@ -96,8 +97,7 @@ TEST_P(LoadTies, AMissingNameFollowsTheOther) {
     StateDict state = apart(net);
     state.erase(missing);
     state.erase("mean");
-    const IncompatibleKeys keys =
-        net.load_state_dict(state, {.strict = false, .assign = assign()});
+    const IncompatibleKeys keys = net.load_state_dict(state, {.strict = false, .assign = assign()});
     EXPECT_THAT(keys.missing_keys, ElementsAre("mean", missing));
     EXPECT_TRUE(net.is_tied()) << missing;
     EXPECT_TRUE(equal(net.head->weight->detach(), full({4, 3}, 2.0)));
@@ -157,6 +157,25 @@ TEST_P(LoadTies, NamesThatShareMemoryWithoutBeingOneTensorLoadEachForItself) {
   EXPECT_EQ(net["front"].storage().is(net["back"].storage()), !assign());
 }
 
+TEST_P(LoadTies, BytesSayWhetherValuesDiffer) {
+  ParameterDict net;
+  const Tensor one = make_parameter(zeros({2}));
+  for (const char* name : {"a", "b"}) net.register_parameter(name, one);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const LoadStateDictOptions options{.assign = assign(), .allow_tie_conflicts = false};
+  EXPECT_TRUE(net.load_state_dict(state_of({{"a", full({2}, nan)}, {"b", full({2}, nan)}}), options)
+                  .empty());
+  // The same numbers in another order in memory are the same.
+  EXPECT_TRUE(
+      net.load_state_dict(state_of({{"a", full({2}, 3.0)}, {"b", full({1}, 3.0).expand({2})}}),
+                          {.assign = assign()})
+          .tie_conflicts.empty());
+  EXPECT_THAT(net.load_state_dict(state_of({{"a", full({2}, 0.0)}, {"b", full({2}, -0.0)}}),
+                                  {.assign = assign()})
+                  .tie_conflicts,
+              ElementsAre("a"));
+}
+
 // Everything in a shared module has two names, although nobody holds its tensors twice.
 class Inner final : public Module {
  public:
@@ -170,18 +189,16 @@ class Outer final : public Module {
 
 TEST_P(LoadTies, WhatIsDeepInASharedModuleHasTwoNames) {
   Outer net;
-  const StateDict state = state_of(
-      {{"left.deep.weight", full({2, 2}, 1.0)}, {"right.deep.weight", full({2, 2}, 2.0)}});
+  const StateDict state =
+      state_of({{"left.deep.weight", full({2, 2}, 1.0)}, {"right.deep.weight", full({2, 2}, 2.0)}});
   const IncompatibleKeys keys = net.load_state_dict(state, {.assign = assign()});
   EXPECT_THAT(keys.tie_conflicts, ElementsAre("left.deep.weight"));
   EXPECT_TRUE(equal(net.left->deep->weight->detach(), full({2, 2}, 2.0)));
   const Snapshot before(net);
-  const StateDict other = state_of(
-      {{"left.deep.weight", full({2, 2}, 3.0)}, {"right.deep.weight", full({2, 2}, 4.0)}});
+  const StateDict other =
+      state_of({{"left.deep.weight", full({2, 2}, 3.0)}, {"right.deep.weight", full({2, 2}, 4.0)}});
   expect_error<LoadError>(
-      [&] {
-        net.load_state_dict(other, {.assign = assign(), .allow_tie_conflicts = false});
-      },
+      [&] { net.load_state_dict(other, {.assign = assign(), .allow_tie_conflicts = false}); },
       "\"left.deep.weight\" and \"right.deep.weight\" are one tensor");
   before.expect_the_same();
 }
