@@ -194,8 +194,7 @@ void LoadPlan::commit_tensors() {
     if (leader.how == How::rebind) SlotEditor::rebind(*slot, leader.staged);
   }
   for (const LoadAction& action : actions_) {
-    if (action.how == How::rebind)
-      SlotEditor::rebind(*action.slot, actions_[action.leader].staged);
+    if (action.how == How::rebind) SlotEditor::rebind(*action.slot, actions_[action.leader].staged);
   }
 }
 

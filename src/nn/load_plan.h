@@ -45,8 +45,9 @@ struct LoadAction {
   Tensor value;   // what comes, of the shape that is there
   Tensor staged;  // what takes the place, once it is made
   How how;
-  std::uint32_t leader;  // the action for the same tensor that counts: this one, or a later one (once
-                         // all are collected; before, the next one)
+  std::uint32_t
+      leader;  // the action for the same tensor that counts: this one, or a later one (once
+               // all are collected; before, the next one)
 };
 
 class LoadPlan {

@@ -83,8 +83,7 @@ TEST_P(LoadErrors, HaveEveryProblemInPyTorchsWordsAndOrder) {
 TEST_P(LoadErrors, OfTensorsAreErrorsWithoutStrictToo) {
   SmallNet net;
   const LoadError error = refused(net, wrong_in_every_way(), {.strict = false});
-  EXPECT_EQ(error.what(),
-            std::string("Error(s) in loading state_dict for Net:") + kTensorProblems);
+  EXPECT_EQ(error.what(), std::string("Error(s) in loading state_dict for Net:") + kTensorProblems);
   EXPECT_THAT(error.missing_keys(), IsEmpty());
   EXPECT_THAT(error.unexpected_keys(), IsEmpty());
 }
@@ -118,9 +117,14 @@ TEST_P(LoadErrors, UnexpectedKeysComeModuleByModuleAndThenInTheDictsOrder) {
 TEST_P(LoadErrors, NameTheTypeOfWhatIsNoTensor) {
   SmallNet net;
   const std::vector<std::pair<Value, std::string>> cases = {
-      {Value(), "NoneType"}, {Value(3), "int"},           {Value(2.5), "float"},
-      {Value("x"), "str"},   {Value(true), "bool"},       {Value::list({1}), "list"},
-      {Value::tuple({1, Value::tuple({2})}), "tuple"},    {Value::dict({}), "dict"}};
+      {Value(), "NoneType"},
+      {Value(3), "int"},
+      {Value(2.5), "float"},
+      {Value("x"), "str"},
+      {Value(true), "bool"},
+      {Value::list({1}), "list"},
+      {Value::tuple({1, Value::tuple({2})}), "tuple"},
+      {Value::dict({}), "dict"}};
   for (const auto& [value, type] : cases) {
     StateDict state = copied(net.state_dict());
     state.set("scale", value);
@@ -167,6 +171,18 @@ TEST_P(LoadErrors, ATensorWhoseElementsAreOneCannotBeCopiedInto) {
                         "torch.Size([3])"));
   EXPECT_TRUE(net.load_state_dict(state, {.assign = true}).empty());
   EXPECT_TRUE(equal(net.count, tensor({1.0, 2.0, 3.0})));
+}
+
+TEST_P(LoadErrors, AShiftedPartOfTheModulesOwnMemoryCannotBeCopied) {
+  ParameterDict net;
+  const Tensor memory = arange(4.0);
+  net.register_parameter("first", make_parameter(zeros({3})));
+  net.register_parameter("second", make_parameter(memory.slice(0, 0, 3)));
+  const StateDict state = state_of({{"first", ones({3})}, {"second", memory.slice(0, 1, 4)}});
+  EXPECT_THAT(refused(net, state).what(),
+              HasSubstr("some elements of the input tensor and the written-to tensor refer to a "
+                        "single memory location"));
+  EXPECT_TRUE(net.load_state_dict(state, {.assign = true}).empty());
 }
 
 TEST(LoadErrorsOfSwaps, ALiveViewIsALineAndNothingIsSwapped) {

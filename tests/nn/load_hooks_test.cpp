@@ -57,9 +57,9 @@ TEST_P(LoadHooks, RunOncePerLoadUntilTheyAreRemoved) {
   net.fc1->register_load_state_dict_pre_hook(note);
   RemovableHandle handle = net.fc1->register_load_state_dict_pre_hook(note);
   net.load_state_dict(copied(net.state_dict()));
-  EXPECT_THAT(calls, ElementsAre("Net@: scale count fc1.weight fc1.bias fc2.weight",
-                                 "Linear@fc1.: fc1.weight fc1.bias",
-                                 "Linear@fc1.: fc1.weight fc1.bias"));
+  EXPECT_THAT(calls,
+              ElementsAre("Net@: scale count fc1.weight fc1.bias fc2.weight",
+                          "Linear@fc1.: fc1.weight fc1.bias", "Linear@fc1.: fc1.weight fc1.bias"));
   handle.remove();
   handle.remove();
   net.load_state_dict(copied(net.state_dict()));
@@ -136,7 +136,8 @@ std::shared_ptr<ModuleList<>> ten_of(const Leaf& leaf) {
 }
 
 TEST_P(LoadHooks, DeepInALargeTreeSeeExactlyTheirOwnEntries) {
-  auto tree = ten_of([] { return ten_of([] { return ten_of([] { return make<Linear>(1, 1); }); }); });
+  auto tree =
+      ten_of([] { return ten_of([] { return ten_of([] { return make<Linear>(1, 1); }); }); });
   std::vector<std::size_t> sizes;
   const auto count = [&](Module& module, LoadContext& context) {
     sizes.push_back(context.keys().size());
@@ -279,8 +280,7 @@ TEST_P(LoadHooks, WhatIsForTheCommitRunsInTheOrderOfTheWalkAndSeesTheNewValues) 
   StateDict state = copied(net.state_dict());
   state.set("scale", full({2}, 4.0));
   net.load_state_dict(state);
-  EXPECT_THAT(calls,
-              ElementsAre("8", "fc2.8", "fc1", "root <All keys matched successfully>"));
+  EXPECT_THAT(calls, ElementsAre("8", "fc2.8", "fc1", "root <All keys matched successfully>"));
   calls.clear();
   state.set("scale", ones({3}));
   EXPECT_THROW(net.load_state_dict(state), LoadError);
@@ -305,16 +305,15 @@ TEST_P(LoadHooks, AfterALoadComeChildrenFirstAndSeeTheListsAsFarAsTheWalkHasCome
   net.load_state_dict(state, {.strict = false});
   EXPECT_THAT(
       calls,
-      ElementsAre(
-          "Linear _IncompatibleKeys(missing_keys=['fc1.bias'], unexpected_keys=['more'])",
-          "Net _IncompatibleKeys(missing_keys=['fc1.bias', 'fc2.weight'], "
-          "unexpected_keys=['more', 'fc2.more'])"));
+      ElementsAre("Linear _IncompatibleKeys(missing_keys=['fc1.bias'], unexpected_keys=['more'])",
+                  "Net _IncompatibleKeys(missing_keys=['fc1.bias', 'fc2.weight'], "
+                  "unexpected_keys=['more', 'fc2.more'])"));
 }
 
 TEST_P(LoadHooks, AfterALoadMayCauseTheErrorAndAvoidIt) {
   SmallNet net;
-  RemovableHandle adds = net.fc1->register_load_state_dict_post_hook(
-      [](Module&, IncompatibleKeys& keys) {
+  RemovableHandle adds =
+      net.fc1->register_load_state_dict_post_hook([](Module&, IncompatibleKeys& keys) {
         keys.missing_keys.emplace_back("foo");
         keys.unexpected_keys.emplace_back("bar");
       });
@@ -382,8 +381,7 @@ TEST_P(LoadHooks, ThatThrowWhenTheLoadIsDoneSayThatItIsTorn) {
 TEST_P(LoadHooks, DoNotKeepTheModule) {
   auto net = make<SmallNet>();
   const std::weak_ptr<SmallNet> watch = net;
-  RemovableHandle handle =
-      net->register_load_state_dict_pre_hook([](Module&, LoadContext&) {});
+  RemovableHandle handle = net->register_load_state_dict_pre_hook([](Module&, LoadContext&) {});
   net.reset();
   EXPECT_TRUE(watch.expired());
   handle.remove();

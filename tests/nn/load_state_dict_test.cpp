@@ -73,9 +73,8 @@ TEST_P(Loads, CopyingKeepsEverythingButTheNumbers) {
 TEST_P(Loads, APartChangesOnlyItsKeysWhenNotStrict) {
   SmallNet net;
   const Tensor scale = net.scale->clone(), second = net.fc2->weight->clone();
-  const IncompatibleKeys keys =
-      net.load_state_dict(state_of({{"fc1.weight", full({3, 2}, 4.0)}, {"more", ones({1})}}),
-                          {.strict = false});
+  const IncompatibleKeys keys = net.load_state_dict(
+      state_of({{"fc1.weight", full({3, 2}, 4.0)}, {"more", ones({1})}}), {.strict = false});
   EXPECT_THAT(keys.missing_keys, ElementsAre("scale", "count", "fc1.bias", "fc2.weight"));
   EXPECT_THAT(keys.unexpected_keys, ElementsAre("more"));
   EXPECT_FALSE(keys.empty());
@@ -99,8 +98,8 @@ TEST_P(Loads, KeysOfNullEntriesAreUnexpectedAndThoseBelowANullChildNobodys) {
   state.set("gone.weight", ones({2}));
   state.set("gone.deeper.weight", ones({2}));
   EXPECT_TRUE(net.load_state_dict(state).empty());
-  state.set("gone", ones({2}));       // the name of a child is no name of a tensor
-  state.set("fc2.bias", ones({2}));   // null there
+  state.set("gone", ones({2}));      // the name of a child is no name of a tensor
+  state.set("fc2.bias", ones({2}));  // null there
   EXPECT_THAT(net.load_state_dict(state, {.strict = false}).unexpected_keys,
               ElementsAre("gone", "fc2.bias"));
 }
@@ -333,8 +332,7 @@ TEST(IncompatibleKeysText, IsPyTorchs) {
   keys.unexpected_keys = {"c"};
   std::ostringstream out;
   out << keys;
-  EXPECT_EQ(out.str(),
-            "_IncompatibleKeys(missing_keys=['a', \"b's\"], unexpected_keys=['c'])");
+  EXPECT_EQ(out.str(), "_IncompatibleKeys(missing_keys=['a', \"b's\"], unexpected_keys=['c'])");
 }
 
 }  // namespace
