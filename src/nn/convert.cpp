@@ -87,7 +87,10 @@ class Conversion {
     if (elementwise_) {
       if (auto shared = shared_.map(tensor, f_)) return *std::move(shared);
     }
-    return f_(tensor);
+    Tensor fresh = f_(tensor);
+    if (!fresh.defined())
+      throw TypeError("Module::convert: the function returned an undefined tensor");
+    return fresh;
   }
 
   How way_for(const Tensor& old, const Tensor& fresh) const {

@@ -80,11 +80,19 @@ void LoadPlan::stage_one(LoadAction& action) {
 void LoadPlan::stage() {
   if (!errors_.empty()) fail();
   const NoGradScope no_grad;
+  std::vector<std::string> written;
   for (std::uint32_t i = 0; i < actions_.size(); ++i) {
     LoadAction& action = actions_[i];
-    if (action.leader == i && !action.staged.defined()) stage_now(action);
+    if (action.leader != i || action.staged.defined()) continue;
+    // A user-defined tensor's module_load may write into it: the one that plain tensors have does.
+    const bool may_write = action.how == How::swap && !options_.assign;
+    if (may_write && !errors_.empty()) continue;
+    const Tensor& own = action.slot->get();
+    const std::int64_t version = may_write ? own.version() : 0;
+    stage_now(action);
+    if (may_write && own.version() != version) written.emplace_back(action.key);
   }
-  if (!errors_.empty()) fail();
+  if (!errors_.empty()) fail(std::move(written));
 }
 
 void LoadPlan::stage_now(LoadAction& action) {
@@ -100,10 +108,9 @@ void LoadPlan::stage_now(LoadAction& action) {
 // What modules keep beside tensors is set first, because it is the part that may still fail, and
 // can be taken back.
 void LoadPlan::set_extra_states() {
-  std::vector<ExtraState> before;
   for (const ExtraState& extra : extra_states_) {
     try {
-      before.push_back({extra.module, extra.module->get_extra_state().value_or(Value())});
+      extra_before_.push_back({extra.module, extra.module->get_extra_state().value_or(Value())});
       extra.module->set_extra_state(extra.state);
     } catch (const std::exception& failed) {
       error(concat("While setting the extra state of a ", extra.module->type_name(),
@@ -112,7 +119,12 @@ void LoadPlan::set_extra_states() {
     }
   }
   if (errors_.empty()) return;
-  for (auto undo = before.rbegin(); undo != before.rend(); ++undo) {
+  take_back_extra_states();
+  fail();
+}
+
+void LoadPlan::take_back_extra_states() {
+  for (auto undo = extra_before_.rbegin(); undo != extra_before_.rend(); ++undo) {
     try {
       undo->module->set_extra_state(undo->state);
     } catch (const std::exception& failed) {
@@ -120,11 +132,10 @@ void LoadPlan::set_extra_states() {
                    " could not be taken back : ", failed.what()));
     }
   }
-  fail();
 }
 
-// Copies that are a user-defined tensor's own code come before all others: if none works, nothing
-// has been changed.
+// Copies that are a user-defined tensor's own code come before all others, up to the first that
+// fails: if that is the very first, nothing has been changed.
 void LoadPlan::commit_user_copies() {
   std::vector<std::string> written;
   for (std::uint32_t i = 0; i < actions_.size(); ++i) {
@@ -137,9 +148,10 @@ void LoadPlan::commit_user_copies() {
       action.how = How::nothing;
     } catch (const std::exception& failed) {
       error(failure(action, failed.what()));
+      take_back_extra_states();
+      fail(std::move(written));
     }
   }
-  if (!errors_.empty()) fail(std::move(written));
 }
 
 void LoadPlan::commit_tensors() {
@@ -155,6 +167,7 @@ void LoadPlan::commit_tensors() {
       written.push_back(action.key);
     } catch (const std::exception& failed) {
       error(failure(action, failed.what()));
+      take_back_extra_states();
       fail({written.begin(), written.end()});
     }
   }
@@ -175,11 +188,12 @@ void LoadPlan::commit_tensors() {
   for (std::uint32_t i = 0; i < actions_.size(); ++i) {
     const LoadAction& action = actions_[i];
     if (action.leader != i || action.how != How::rebind || !action.staged.is_parameter()) continue;
-    const bool requires_grad = action.slot->get().requires_grad();
-    if (action.staged.requires_grad() != requires_grad) action.staged.requires_grad_(requires_grad);
+    const Tensor& own = action.slot->get();
+    if (own.is_parameter() && action.staged.requires_grad() != own.requires_grad())
+      action.staged.requires_grad_(own.requires_grad());
   }
   // Places last: up to here what is in them tells which names are one tensor's.
-  for (TensorSlot* slot : tied_missing_) {
+  for (TensorSlot* slot : left_out_) {
     const auto found = ties_.find(slot->get().cell().get());
     if (found == ties_.end()) continue;
     const LoadAction& leader = actions_[found->second];
@@ -195,7 +209,14 @@ void LoadPlan::commit(const std::function<void()>& copies) {
   const NoGradScope no_grad;
   set_extra_states();
   commit_user_copies();
-  if (copies) copies();
+  if (copies) {
+    try {
+      copies();
+    } catch (...) {
+      take_back_extra_states();
+      throw;
+    }
+  }
   commit_tensors();
   try {
     for (const auto& action : at_commit_) action();

@@ -63,7 +63,7 @@ void LoadContext::load(TensorSlot& slot, const Value& value, std::string_view ke
   }
   visit_.taken.push_back(&slot);
   visit_.source->use(key);
-  plan_.take(slot, value, key);
+  plan_.take(slot, value, plan_.keep(key));
 }
 
 void LoadContext::at_commit(std::function<void()> action) { plan_.at_commit(std::move(action)); }

@@ -1,7 +1,9 @@
 #include "nn/load_plan.h"
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
+#include <iterator>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -12,6 +14,7 @@
 #include "nn/extras.h"
 #include "nn/registration_hooks.h"
 #include "nn/slot_editor.h"
+#include "ops/state.h"
 #include "tenon/autograd.h"
 #include "tenon/body.h"
 #include "tenon/error.h"
@@ -28,6 +31,11 @@ constexpr std::string_view kExtraState = "_extra_state";
 
 // "torch.Size([2, 3])"
 std::string size_text(const Shape& shape) { return Value(shape).repr(); }
+
+// Whether a copy might be: not if it goes from one packed tensor into another of the same dtype.
+bool may_be_refused(const Tensor& to, const Tensor& from) {
+  return !to.is_contiguous() || to.dtype() != from.dtype() || to.storage().is(from.storage());
+}
 
 }  // namespace
 
@@ -73,6 +81,7 @@ void LoadPlan::run_guarded(Module& module, const char* what, const std::function
 void LoadPlan::visit(Module& module, Source& source) {
   const std::size_t prefix_length = path_.size();
   Visit here{&module, &source, &path_};
+  const bool outer_shared = std::exchange(shared_, shared_ || SlotEditor::places(module) > 1);
   const ModuleExtras* extras = SlotEditor::extras(module);
   {
     LoadContext context(*this, here);
@@ -98,6 +107,7 @@ void LoadPlan::visit(Module& module, Source& source) {
     visit(*slot->module(), *here.source);
     path_.resize(prefix_length);
   }
+  shared_ = outer_shared;
   if (extras != nullptr && !extras->load_post.empty())
     hook_points_.push_back({&module, path_, order_});
   if (extras != nullptr && !extras->load_committed.empty())
@@ -124,7 +134,8 @@ void LoadPlan::load_own(Visit& visit) {
   Source& source = *visit.source;
   const std::size_t prefix_length = path_.size();
   const auto load_slot = [&](TensorSlot& slot) {
-    if (!slot.defined() || !slot.persistent()) return;
+    if (!slot.defined()) return;
+    if (!slot.persistent()) return note_left_out(slot);
     if (!visit.taken.empty() &&
         std::find(visit.taken.begin(), visit.taken.end(), &slot) != visit.taken.end())
       return;
@@ -132,9 +143,9 @@ void LoadPlan::load_own(Visit& visit) {
     if (const StateDict::Entry* entry = source.use(path_)) {
       path_.resize(prefix_length);
       // What a hook made may be gone when the key is wanted.
-      take(slot, entry->second, source.is_copy() ? keys_.emplace_back(entry->first) : entry->first);
+      take(slot, entry->second, source.is_copy() ? keep(entry->first) : entry->first);
     } else {
-      if (slot.get().cell()->use_count() > 1) tied_missing_.push_back(&slot);
+      note_left_out(slot);
       missing(path_);
       path_.resize(prefix_length);
     }
@@ -179,6 +190,7 @@ void LoadPlan::take(TensorSlot& slot, const Value& value, std::string_view key) 
   if (own.shape() != incoming.shape() && !one_element) {
     if (options_.skip_mismatched) {
       result_.mismatched.push_back({std::string(key), incoming.shape(), own.shape()});
+      note_left_out(slot);
       return;
     }
     return error(concat(
@@ -186,8 +198,8 @@ void LoadPlan::take(TensorSlot& slot, const Value& value, std::string_view key) 
         " from checkpoint, the shape in current model is ", size_text(own.shape()), "."));
   }
   if (!from_file_ && !decide(action)) return;
-  // A tensor that nothing else holds has no other name.
-  if (own.cell()->use_count() > 1) note_tie(action.leader, own);
+  // A tensor that nothing else holds has no other name, unless its module has.
+  if (shared_ || own.cell()->use_count() > 1) note_tie(action.leader, own);
   actions_.push_back(std::move(action));
 }
 
@@ -228,6 +240,15 @@ bool LoadPlan::decide(LoadAction& action) {
   } else if (swap_) {
     action.how = dense ? How::copy_and_swap : How::swap;
   }
+  if (dense && (action.how == How::copy || action.how == How::copy_and_swap) &&
+      may_be_refused(own, incoming)) {
+    try {
+      check_copy(own, incoming);
+    } catch (const Error& refused) {
+      error(failure(action, refused.what()));
+      return false;
+    }
+  }
   return true;
 }
 
@@ -265,6 +286,7 @@ void LoadPlan::find_unexpected() {
   };
   number(root_);
   const std::unordered_set<std::string_view> unscanned(unscanned_.begin(), unscanned_.end());
+  std::vector<Found> others;
   for (std::string& key : keys) {
     // The module that the key is unexpected for is the last on its way.
     std::size_t end = 0;
@@ -283,9 +305,12 @@ void LoadPlan::find_unexpected() {
     }
     // What is below a null child is known, and nobody's.
     const std::string prefix = key.substr(0, end);
-    if (!below_null && !unscanned.contains(prefix))
-      unexpected_.push_back({order.at(prefix), unexpected_.size(), std::move(key)});
+    if (below_null || unscanned.contains(prefix)) continue;
+    // A module looks for its extra state first.
+    const bool is_extra = std::string_view(key).substr(end) == kExtraState;
+    (is_extra ? unexpected_ : others).push_back({order.at(prefix), 0, std::move(key)});
   }
+  std::move(others.begin(), others.end(), std::back_inserter(unexpected_));
 }
 
 bool LoadPlan::differs(const LoadAction& earlier, const LoadAction& later) const {
@@ -299,26 +324,31 @@ bool LoadPlan::differs(const LoadAction& earlier, const LoadAction& later) const
   if (!dense || a.is_meta() || b.is_meta() || a.dtype() != b.dtype() || a.device() != b.device())
     return true;
   const NoGradScope no_grad;
-  return !equal(a, b);
+  if (!a.is_cpu()) return !equal(a, b);
+  // By their bytes: a NaN is what it is, and every dtype has them.
+  const Tensor x = a.resolve_conj().resolve_neg().contiguous();
+  const Tensor y = b.resolve_conj().resolve_neg().contiguous();
+  return x.numel() != 0 &&
+         std::memcmp(x.data_ptr(), y.data_ptr(), static_cast<std::size_t>(x.nbytes())) != 0;
 }
 
 void LoadPlan::check_meta() {
   if (options_.allow_meta) return;
-  std::unordered_set<const void*> filled;
+  // What tensors are given, by cell: on meta or not. The last name counts.
+  std::unordered_map<const void*, bool> given;
   for (const LoadAction& action : actions_) {
-    if (action.how != LoadAction::How::nothing && (from_file_ || !action.value.is_meta()))
-      filled.insert(action.slot->get().cell().get());
+    if (action.how != How::rebind && action.how != How::swap && action.how != How::renew) continue;
+    const Tensor& own = action.slot->get();
+    given[own.cell().get()] =
+        !from_file_ && action.value.is_meta() && (options_.assign || own.is_meta());
   }
   std::vector<std::string> left;
-  for (const std::string& name : root_.meta_tensors()) {
-    const std::size_t dot = name.rfind('.');
-    const Module& module = root_.get_submodule(dot == std::string::npos ? "" : name.substr(0, dot));
-    const std::string last = dot == std::string::npos ? name : name.substr(dot + 1);
-    for (const auto slots : {module.parameter_slots(), module.buffer_slots()}) {
-      for (const TensorSlot* slot : slots) {
-        if (slot->name() == last && slot->defined() && !filled.contains(slot->get().cell().get()))
-          left.push_back(name);
-      }
+  const NamedOptions every_name{.remove_duplicate = false};
+  for (const auto& tensors :
+       {root_.named_parameters(every_name), root_.named_buffers(every_name)}) {
+    for (const auto& [name, tensor] : tensors) {
+      const auto found = given.find(tensor.cell().get());
+      if (found == given.end() ? tensor.is_meta() : found->second) left.push_back(name);
     }
   }
   if (left.empty()) return;
@@ -327,7 +357,7 @@ void LoadPlan::check_meta() {
     names += concat(i == 0 ? "\"" : ", \"", left[i], "\"");
   if (left.size() > 20) names += concat(" and ", left.size() - 20, " more");
   error(concat(left.size(), left.size() == 1 ? " tensor" : " tensors",
-               " would still be on meta, without data: ", names,
+               " would be on meta, without data: ", names,
                ". Load with .assign = true what the state dict has, and make the others real with "
                "to_empty() first"));
 }
@@ -357,6 +387,7 @@ void LoadPlan::judge() {
   check_meta();
   // As PyTorch has it: root-level keys first, then each child's. In each place missing ones are
   // in order already; unexpected ones were found at the end.
+  for (std::size_t i = 0; i < unexpected_.size(); ++i) unexpected_[i].number = i;
   std::sort(unexpected_.begin(), unexpected_.end(), [](const Found& a, const Found& b) {
     return a.order != b.order ? a.order < b.order : a.number < b.number;
   });

@@ -46,7 +46,9 @@ struct LoadAction {
   Tensor value;   // what comes, of the shape that is there
   Tensor staged;  // what takes the place, once it is made
   How how;
-  std::uint32_t leader;  // the action for the same tensor that counts: this one, or a later one
+  // The action for the same tensor that counts: this one or a later one. Until all are collected,
+  // the next one.
+  std::uint32_t leader;
 };
 
 class LoadPlan {
@@ -90,6 +92,8 @@ class LoadPlan {
   // For LoadContext.
   void load_own(Visit& visit);
   void take(TensorSlot& slot, const Value& value, std::string_view key);
+  // A key that lives as long as the plan.
+  std::string_view keep(std::string_view key) { return keys_.emplace_back(key); }
   Source& editable(Visit& visit);
   Value local_metadata(const Visit& visit) const;
   void missing(std::string key);
@@ -119,9 +123,13 @@ class LoadPlan {
   void warn_about_meta();
   bool note_tie(std::uint32_t index, const Tensor& own);
   bool can_renew(const LoadAction& action) const;
+  void note_left_out(TensorSlot& slot) {
+    if (slot.get().cell()->use_count() > 1) left_out_.push_back(&slot);
+  }
   bool differs(const LoadAction& earlier, const LoadAction& later) const;
   void stage_one(LoadAction& action);
   void set_extra_states();
+  void take_back_extra_states();
   void commit_user_copies();
   void commit_tensors();
 
@@ -134,14 +142,15 @@ class LoadPlan {
   std::deque<Source> sources_;
   std::string path_;
   std::size_t order_ = 0;
+  bool shared_ = false;  // whether the walk is in a module that is in several places
   std::vector<LoadAction> actions_;
-  std::deque<std::string> keys_;                         // of entries that a hook made
+  std::deque<std::string> keys_;                         // of entries that a hook made or named
   std::unordered_map<const void*, std::uint32_t> ties_;  // cell to the action that counts
-  std::vector<TensorSlot*> tied_missing_;  // no value came for the name; perhaps for another
+  std::vector<TensorSlot*> left_out_;  // nothing is loaded for the name; perhaps for another
   std::vector<Found> missing_, unexpected_;
   std::vector<std::string> unscanned_;  // prefixes
   std::vector<HookPoint> hook_points_, committed_points_;
-  std::vector<ExtraState> extra_states_;
+  std::vector<ExtraState> extra_states_, extra_before_;
   std::vector<std::function<void()>> at_commit_;
   std::vector<std::string> errors_;
   std::vector<std::string_view> into_meta_;

@@ -1,6 +1,7 @@
 // SlotEditor: what only the library does to slots and modules. Nothing here checks anything.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -38,6 +39,8 @@ class SlotEditor {
   static detail::Named find(const Module& module, std::string_view name) {
     return module.find_name(name);
   }
+  // In how many places the module is.
+  static std::int32_t places(const Module& module) noexcept { return module.places_; }
   static detail::ModuleExtras* extras(const Module& module) noexcept {
     return module.extras_.get();
   }

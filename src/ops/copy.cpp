@@ -9,6 +9,7 @@
 #include "core/device_table.h"
 #include "core/element_copy.h"
 #include "ops/operands.h"
+#include "ops/state.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
 #include "tenon/ops.h"
@@ -65,6 +66,21 @@ struct Rule<op::to_copy> {
   }
 };
 
+namespace {
+
+// Of two that have bytes in common: Error if both are packed, and element i of one is not element i
+// of the other.
+void check_not_shifted(const Layout& to, const Layout& from) {
+  if (to.is_non_overlapping_and_dense() && from.is_non_overlapping_and_dense()) {
+    throw Error(
+        "unsupported operation: some elements of the input tensor and the written-to tensor "
+        "refer to a single memory "
+        "location. Please clone() the tensor before performing the operation.");
+  }
+}
+
+}  // namespace
+
 template <>
 struct Rule<op::copy_> {
   static constexpr std::string_view gradient = "CopyBackwards";
@@ -96,17 +112,18 @@ struct Rule<op::copy_> {
       if (!nothing_to_do) copy_tensor(self, from);
       return;
     }
-    if (to_layout.is_non_overlapping_and_dense() && from_layout.is_non_overlapping_and_dense()) {
-      throw Error(
-          "unsupported operation: some elements of the input tensor and the written-to tensor "
-          "refer to a single memory "
-          "location. Please clone() the tensor before performing the operation.");
-    }
+    check_not_shifted(to_layout, from_layout);
     // They may interleave without meeting, or meet: PyTorch lets that happen. A copy in between
     // makes it come out right.
     copy_tensor(self, from.clone());
   }
 };
+
+void check_copy(const Tensor& self, const Tensor& src) {
+  Rule<op::copy_>::check(self, src, false);
+  if (may_share_memory(self, src) && !same_elements(self.layout(), src.layout()))
+    check_not_shifted(self.layout(), src.layout());
+}
 
 Tensor Tensor::clone(CloneOptions options) const {
   return call<op::clone>(*this, options.memory_format);
