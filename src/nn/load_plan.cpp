@@ -355,8 +355,10 @@ void LoadPlan::judge() {
   check_meta();
   // As PyTorch has it: root-level keys first, then each child's. In each place missing ones are
   // in order already; unexpected ones were found at the end.
-  std::stable_sort(unexpected_.begin(), unexpected_.end(),
-                   [](const Found& a, const Found& b) { return a.order < b.order; });
+  for (std::size_t i = 0; i < unexpected_.size(); ++i) unexpected_[i].place = i;
+  std::sort(unexpected_.begin(), unexpected_.end(), [](const Found& a, const Found& b) {
+    return a.order != b.order ? a.order < b.order : a.place < b.place;
+  });
   // Hooks see the lists as they are when the walk has come to the end of their module.
   auto next_missing = missing_.begin();
   auto next_unexpected = unexpected_.begin();

@@ -90,6 +90,7 @@ class LoadPlan {
   struct Found {  // a key, and how far the walk had come
     std::size_t order;
     std::string key;
+    std::size_t place = 0;  // among all that were found
   };
   struct HookPoint {  // a module with load post-hooks, and the last of its tree
     Module* module;
