@@ -24,9 +24,11 @@ class Net final : public nn::Layer {
   Tensor forward(const Tensor& x) override { return head(body(x)); }
 };
 
+// [on_meta]
 std::shared_ptr<Net> on_meta(std::int64_t classes) {
   return with_device("meta", [&] { return nn::make<Net>(classes); });
 }
+// [on_meta]
 
 void dry_run(const std::string& file) {
   // [dry_run]
