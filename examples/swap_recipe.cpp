@@ -57,6 +57,7 @@ void swapping() {
 }
 
 void an_optimizer_that_does_not_see() {
+  // [stale]
   nn::Linear mod(1, 2, {.bias = false});
   // What an optimizer keeps of a module is a list of its parameters.
   const std::vector<Tensor> optimizer = mod.parameters();
@@ -65,6 +66,7 @@ void an_optimizer_that_does_not_see() {
   mod.weight = nn::make_parameter(2 * *mod.weight);
   std::cout << "weight in mod: " << *mod.weight << "\n";
   std::cout << "weight in optimizer: " << text(optimizer) << "\n";
+  // [stale]
 }
 
 // [conversion]
@@ -112,9 +114,11 @@ int main() {
   manual_seed(0);
   swapping();
   an_optimizer_that_does_not_see();
+  // [switch]
   converting();
   set_swap_module_params_on_conversion(true);
   converting();
   set_swap_module_params_on_conversion(false);
+  // [switch]
   loading();
 }
