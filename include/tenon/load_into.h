@@ -40,13 +40,15 @@ struct LoadIntoOptions {
   // another dtype or device, becomes what was loaded (swap_tensors), the rest is copied into.
   bool assign = false;
 
-  // What floating tensors become, and where all go, whatever the module or the file has.
+  // What floating tensors become (a complex dtype: complex ones), and where all go, whatever the
+  // module or the file has.
   std::optional<DType> dtype = {};
   std::optional<Device> device = {};
 
   // What needs no conversion and replaces a tensor stays in the file, mapped.
   bool mmap = false;
-  // Whether to compare with checksums. Unless said, what is read is, and what is mapped is not.
+  // Whether to compare with checksums. Unless said, what is read is, and what is mapped is not. If
+  // not, copies into memory that is there are not read first either.
   std::optional<bool> verify = {};
   // Copies into memory that is there go through memory of their own instead of a second reading:
   // not even a disk that fails in between can leave the module half loaded.
@@ -63,6 +65,7 @@ struct LoadIntoOptions {
 
   // Says what would be done (LoadIntoReport::plan) and does nothing.
   bool dry_run = false;
+  // Once the module is being changed, neither a stop nor what the progress function throws ends it.
   Watch watch = {};
 };
 

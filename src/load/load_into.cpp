@@ -32,6 +32,9 @@ using nn::detail::LoadAction;
 using nn::detail::LoadPlan;
 using How = LoadAction::How;
 
+// The most that is read ahead of what becomes of it, on all threads.
+constexpr std::uint64_t kPieces = std::uint64_t{16} << 20;
+
 // A tensor of the file on its way to an action of the plan.
 struct Item {
   LoadAction* action;
@@ -81,7 +84,10 @@ class LoadInto {
     stage();
     plan_.stage();
     plan_.commit([this] { copy_into_place(); });
-    meter.finish();
+    try {
+      meter.finish();
+    } catch (...) {  // it is done
+    }
     static_cast<nn::IncompatibleKeys&>(report) = std::move(plan_.result());
     return report;
   }
@@ -122,9 +128,10 @@ class LoadInto {
     const Tensor& own = action.slot->get();
     const TensorFacts& facts = file_.tensors()[place->second];
     const bool user_defined = own.body().is_wrapper();
-    const bool floating = is_floating_point(facts.dtype) || is_complex(facts.dtype);
     Item item{&action, place->second, facts.dtype, Device::cpu(), LoadStep::How::replaced, {}};
-    if (options_.dtype && floating) {
+    // Not from complex to real, which would lose half of each number.
+    if (options_.dtype && is_floating_point(facts.dtype) == is_floating_point(*options_.dtype) &&
+        is_complex(facts.dtype) == is_complex(*options_.dtype)) {
       item.dtype = *options_.dtype;
     } else if (!options_.assign && !user_defined) {
       item.dtype = own.dtype();
@@ -191,7 +198,9 @@ class LoadInto {
         case LoadStep::How::handed:
           report.bytes_read += in_file;
           report.bytes_made += made;
-          largest = std::max(largest, in_file);
+          // What is handed over is there as a whole; the rest comes in pieces.
+          largest = std::max(
+              largest, item.how == LoadStep::How::handed ? in_file : std::min(in_file, kPieces));
           break;
       }
     }
@@ -215,6 +224,15 @@ class LoadInto {
     return [this](std::uint64_t bytes) {
       meter_->stop_if_asked();
       meter_->add(bytes);
+    };
+  }
+  // Once bytes are being written, nobody ends it.
+  PieceRead tell_only() const {
+    return [this](std::uint64_t bytes) {
+      try {
+        meter_->add(bytes);
+      } catch (...) {
+      }
     };
   }
 
@@ -373,7 +391,7 @@ class LoadInto {
       if (item.how != LoadStep::How::copied || options_.full_staging) continue;
       try {
         const Tensor& own = item.action->slot->get();
-        read_into_any(file_, item.index, own, verifies(), tell());
+        read_into_any(file_, item.index, own, verifies(), tell_only());
         BodyEditor::bump_version(own.body());
         written.emplace_back(item.action->key);
       } catch (const std::exception& failed) {

@@ -26,61 +26,82 @@ namespace {
 
 using Function = std::function<Tensor(const Tensor&)>;
 
-// One tensor on its way to being another.
+// One tensor on its way to being another, or its grad.
 struct Replacement {
-  enum class How : std::uint8_t { nothing, set_data, rebind, swap };
-  Tensor old;
+  enum class How : std::uint8_t {
+    nothing,
+    set_data,  // the tensor takes over the data
+    rebind,    // another tensor takes its place
+    swap,      // the tensor becomes the other
+    renew,     // the same, of one that nothing but its handles holds: cheaper
+  };
+  TensorSlot* slot = nullptr;  // the first place it is in
   Tensor fresh;
   How how = How::nothing;
-  Tensor old_grad;
-  Tensor fresh_grad;
-  How grad_how = How::nothing;
 };
 
 class Conversion {
  public:
   // An elementwise function does the same to a tensor and to the bytes it shares with others.
   Conversion(Module& root, const Function& f, bool recurse, bool elementwise)
-      : f_(f), policy_(get_conversion_policy()), shared_(root, recurse), elementwise_(elementwise) {
+      : f_(f), policy_(get_conversion_policy()), elementwise_(elementwise) {
     if (recurse) {
       gather(root);
     } else {
       modules_.push_back(&root);
     }
+    if (!elementwise) return;
+    for_each_slot([this](const TensorSlot& slot) { shared_.add(slot.get()); });
   }
 
   void stage() {
     const NoGradScope no_grad;
-    for (Module* module : modules_) {
-      for (TensorSlot* slot : module->parameter_slots()) {
-        if (slot->defined()) stage_parameter(*module, *slot);
-      }
-    }
-    for (Module* module : modules_) {
-      for (TensorSlot* slot : module->buffer_slots()) {
-        if (slot->defined()) stage_buffer(*slot);
-      }
-    }
+    for_each_slot([this](TensorSlot& slot) { stage_slot(slot); });
   }
 
+  // Nothing here fails.
   void commit() {
-    for (auto& [cell, replacement] : replacements_) commit_one(replacement);
-    for (Module* module : modules_) {
-      for (TensorSlot* slot : module->parameter_slots()) rebind(*slot);
-      for (TensorSlot* slot : module->buffer_slots()) rebind(*slot);
+    for (std::size_t i = 0; i < replacements_.size(); ++i) commit_one(replacements_[i]);
+    for (const auto& [index, grad] : grads_) commit_grad(replacements_[index], grad);
+    for (const auto& [slot, index] : others_) {
+      if (replacements_[index].how == How::rebind)
+        SlotEditor::rebind(*slot, replacements_[index].fresh);
+    }
+    for (const Replacement& one : replacements_) {
+      if (one.how == How::rebind) SlotEditor::rebind(*one.slot, one.fresh);
     }
   }
 
  private:
   using How = Replacement::How;
+  struct Grad {
+    Tensor old;
+    Tensor fresh;  // undefined if it stays
+    How how = How::nothing;
+  };
 
   // Children before parents, each once.
   void gather(Module& module) {
-    if (!seen_.insert(&module).second) return;
+    if (SlotEditor::places(module) > 1 && !seen_.insert(&module).second) return;
     for (const ChildSlot* slot : module.child_slots()) {
       if (slot->defined()) gather(*slot->module());
     }
     modules_.push_back(&module);
+  }
+
+  // Parameters before buffers: a buffer that is somebody's parameter is converted as that.
+  template <class F>
+  void for_each_slot(F f) const {
+    for (Module* module : modules_) {
+      for (TensorSlot* slot : module->parameter_slots()) {
+        if (slot->defined()) f(*slot);
+      }
+    }
+    for (Module* module : modules_) {
+      for (TensorSlot* slot : module->buffer_slots()) {
+        if (slot->defined()) f(*slot);
+      }
+    }
   }
 
   Tensor converted(const Tensor& tensor) {
@@ -102,97 +123,103 @@ class Conversion {
     return How::rebind;
   }
 
-  void stage_parameter(Module& module, TensorSlot& slot) {
+  void stage_slot(TensorSlot& slot) {
     const Tensor& old = slot.get();
-    const auto [found, is_new] = replacements_.try_emplace(old.cell().get());
-    if (!is_new) return;
-    Replacement& replacement = found->second;
-    replacement.old = old;
-    replacement.fresh = converted(old);
-    replacement.how = way_for(old, replacement.fresh);
-    if (replacement.how == How::set_data && old.requires_grad() &&
-        !is_differentiable(replacement.fresh.dtype())) {
+    const auto index = static_cast<std::uint32_t>(replacements_.size());
+    // A tensor that nothing else holds has no other name.
+    if (old.cell()->use_count() > 1) {
+      const auto [found, is_new] = indices_.emplace(old.cell().get(), index);
+      if (!is_new) {
+        others_.emplace_back(&slot, found->second);
+        return;
+      }
+    }
+    Replacement one{&slot, converted(old), How::nothing};
+    if (slot.kind() == TensorSlot::Kind::buffer) {
+      // Buffers are replaced, whatever the policy.
+      one.how = one.fresh.is(old) ? How::nothing : How::rebind;
+    } else {
+      stage_parameter(one, old);
+      stage_grad(one, old, index);
+    }
+    replacements_.push_back(std::move(one));
+  }
+
+  void stage_parameter(Replacement& one, const Tensor& old) const {
+    one.how = way_for(old, one.fresh);
+    const bool differentiable = is_differentiable(one.fresh.dtype());
+    if (one.how != How::nothing && old.requires_grad() && !differentiable) {
       throw DTypeError(
           concat("data set to a tensor that requires gradients must be floating point "
                  "or complex dtype: ",
-                 module.type_name(), ".", slot.name(), " cannot become ",
-                 tenon::repr(replacement.fresh.dtype())));
+                 name_of(*one.slot), " cannot become ", tenon::repr(one.fresh.dtype())));
     }
-    if (replacement.how == How::rebind || replacement.how == How::swap)
-      replacement.fresh = make_parameter(replacement.fresh, old.requires_grad());
-    if (replacement.how == How::swap) check(old, replacement.fresh, module, slot, "");
-    stage_grad(replacement, module, slot);
-  }
-
-  void stage_grad(Replacement& replacement, Module& module, const TensorSlot& slot) {
-    const Tensor grad = replacement.old.grad();
-    if (!grad.defined()) return;
-    replacement.old_grad = grad;
-    Tensor fresh = f_(grad);
-    if (fresh.is(grad) && replacement.how != How::swap && replacement.how != How::rebind) return;
-    if (fresh.is(grad)) {
-      replacement.grad_how = How::nothing;  // it moves to the new parameter
+    if (one.how == How::swap && BodyEditor::prepare_renewal(old.body(), one.fresh.body())) {
+      one.how = How::renew;
       return;
     }
-    replacement.grad_how = replacement.how == How::swap ? How::swap : way_for(grad, fresh);
-    if (replacement.grad_how != How::set_data) {
-      fresh = fresh.detach();
-      fresh.requires_grad_(grad.requires_grad());
-    }
-    if (replacement.grad_how == How::swap) check(grad, fresh, module, slot, ".grad");
-    replacement.fresh_grad = std::move(fresh);
+    if (one.how == How::rebind || one.how == How::swap)
+      one.fresh = make_parameter(one.fresh, old.requires_grad());
+    if (one.how == How::swap) check(old, one.fresh, *one.slot, "");
   }
 
-  void check(const Tensor& old, const Tensor& fresh, const Module& module, const TensorSlot& slot,
+  void stage_grad(const Replacement& one, const Tensor& parameter, std::uint32_t index) {
+    const Tensor old = parameter.grad();
+    if (!old.defined()) return;
+    Grad grad{old, f_(old), How::nothing};
+    if (grad.fresh.is(old)) {
+      grad.fresh = {};
+    } else {
+      const bool swaps = one.how == How::swap || one.how == How::renew;
+      grad.how = swaps ? How::swap : way_for(old, grad.fresh);
+      if (grad.how != How::set_data) {
+        grad.fresh = grad.fresh.detach();
+        grad.fresh.requires_grad_(old.requires_grad());
+      }
+      if (grad.how == How::swap) check(old, grad.fresh, *one.slot, ".grad");
+    }
+    grads_.emplace_back(index, std::move(grad));
+  }
+
+  static std::string name_of(const TensorSlot& slot) {
+    return concat(slot.owner().type_name(), ".", slot.name());
+  }
+
+  void check(const Tensor& old, const Tensor& fresh, const TensorSlot& slot,
              const char* suffix) const {
     try {
       check_swap(old, fresh);
     } catch (const SwapError& error) {
-      throw SwapError(concat("_apply(): Couldn't swap ", module.type_name(), ".", slot.name(),
-                             suffix, ": ", error.what()));
+      throw SwapError(
+          concat("_apply(): Couldn't swap ", name_of(slot), suffix, ": ", error.what()));
     }
   }
 
-  // Buffers are replaced, once for each tensor however many names it has.
-  void stage_buffer(TensorSlot& slot) {
-    const auto [found, is_new] = replacements_.try_emplace(slot.get().cell().get());
-    if (!is_new) return;
-    Replacement& replacement = found->second;
-    replacement.old = slot.get();
-    replacement.fresh = converted(slot.get());
-    replacement.how = replacement.fresh.is(replacement.old) ? How::nothing : How::rebind;
-  }
-
-  static void commit_one(Replacement& replacement) {
-    const Tensor &old = replacement.old, &fresh = replacement.fresh;
-    switch (replacement.how) {
-      case How::nothing: break;
-      case How::set_data: old.set_data(fresh); break;
+  static void commit_one(const Replacement& one) {
+    const Tensor& old = one.slot->get();
+    switch (one.how) {
+      case How::nothing:
       case How::rebind: break;
+      case How::set_data: old.set_data(one.fresh); break;
+      case How::renew: BodyEditor::renew(old.body(), one.fresh.body(), true); break;
       case How::swap:
-        if (replacement.old_grad.defined()) old.set_grad({});
-        carry_over(old.body(), fresh.body());
-        swap_checked(old, fresh);
+        carry_over(old.body(), one.fresh.body());
+        swap_checked(old, one.fresh);
         break;
     }
-    if (!replacement.old_grad.defined()) return;
-    // The tensor that is the parameter now.
-    const Tensor& parameter = replacement.how == How::rebind ? fresh : old;
-    Tensor grad = replacement.old_grad;
-    switch (replacement.grad_how) {
-      case How::nothing: break;
-      case How::set_data: grad.set_data(replacement.fresh_grad); break;
-      case How::rebind: grad = replacement.fresh_grad; break;
-      case How::swap: swap_checked(grad, replacement.fresh_grad); break;
-    }
-    BodyEditor::need_autograd(parameter.body()).grad = grad;
   }
 
-  void rebind(TensorSlot& slot) const {
-    if (!slot.defined()) return;
-    const auto found = replacements_.find(slot.get().cell().get());
-    if (found != replacements_.end() && found->second.how == How::rebind)
-      SlotEditor::rebind(slot, found->second.fresh);
+  static void commit_grad(const Replacement& one, const Grad& grad) {
+    Tensor now = grad.old;
+    switch (grad.how) {
+      case How::nothing: break;
+      case How::set_data: now.set_data(grad.fresh); break;
+      case How::swap:
+      case How::renew: swap_checked(now, grad.fresh); break;
+      case How::rebind: now = grad.fresh; break;
+    }
+    const Tensor& parameter = one.how == How::rebind ? one.fresh : one.slot->get();
+    BodyEditor::need_autograd(parameter.body()).grad = now;
   }
 
   const Function& f_;
@@ -201,7 +228,10 @@ class Conversion {
   bool elementwise_;
   std::vector<Module*> modules_;
   std::unordered_set<const Module*> seen_;
-  std::unordered_map<const void*, Replacement> replacements_;  // by cell
+  std::vector<Replacement> replacements_;
+  std::vector<std::pair<std::uint32_t, Grad>> grads_;
+  std::unordered_map<const void*, std::uint32_t> indices_;     // by cell
+  std::vector<std::pair<TensorSlot*, std::uint32_t>> others_;  // further names
 };
 
 void convert_all(Module& root, const Function& f, bool recurse, bool elementwise) {

@@ -1,6 +1,6 @@
 // Hooks: functions that run beside a module's own work, and the handles that remove them.
 //
-//   RemovableHandle handle = layer.register_forward_hook(
+//   nn::RemovableHandle handle = layer.register_forward_hook(
 //       [](nn::Module& module, const std::tuple<Tensor>& args, Tensor& result) { ... });
 //   handle.remove();
 //

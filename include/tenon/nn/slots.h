@@ -9,8 +9,8 @@
 //
 // A slot reads as what is in it: pass it where a tensor is wanted, use -> for a tensor's or a
 // module's methods. Assigning puts something else in it, which is a change to the module: nobody
-// may read it meanwhile. A slot that nothing was ever assigned to is not listed anywhere; one that
-// null was assigned to keeps its name and place and is passed over (PyTorch's None).
+// may read it meanwhile. A slot that nothing was ever assigned to is as if it were not there; one
+// that null was assigned to keeps its name and place and is passed over (PyTorch's None).
 #pragma once
 
 #include <concepts>
