@@ -196,11 +196,10 @@ void Module::remove(std::string_view name) {
     throw IndexError(concat(type_name(), " object has no attribute '", name, "'"));
   }
   name_removed(name);
-  // A member cannot go; it is as if nothing had ever been assigned, and comes last from now on.
-  const auto forget = [](auto& slots, auto* slot) {
-    slots.erase(std::find(slots.begin(), slots.end(), slot));
-    slots.push_back(slot);
+  // A member cannot go; it is as if nothing had ever been assigned.
+  const auto forget = [](auto* slot) {
     slot->registered_ = false;
+    slot->removed_ = true;
   };
   if (there.child != nullptr) {
     if (there.child->dynamic_) {
@@ -208,21 +207,21 @@ void Module::remove(std::string_view name) {
     } else {
       if (there.child->module_) --there.child->module_->places_;
       there.child->module_ = nullptr;
-      forget(children_, there.child);
+      forget(there.child);
     }
   } else if (there.tensor->kind_ == TensorSlot::Kind::parameter) {
     if (there.tensor->dynamic_) {
       delete static_cast<Parameter*>(there.tensor);
     } else {
       there.tensor->value_ = {};
-      forget(parameters_, there.tensor);
+      forget(there.tensor);
     }
   } else {
     if (there.tensor->dynamic_) {
       delete static_cast<Buffer*>(there.tensor);
     } else {
       there.tensor->value_ = {};
-      forget(buffers_, there.tensor);
+      forget(there.tensor);
     }
   }
 }

@@ -1,6 +1,7 @@
 #include "tenon/nn/slots.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "nn/clone.h"
@@ -29,6 +30,13 @@ void put_in(std::vector<Slot*>& slots, Slot* slot) {
   slots.push_back(slot);
 }
 
+// Python's del takes an entry out of its place: what is there again comes last.
+template <class Slot>
+void move_to_end(std::vector<Slot*>& slots, Slot* slot) noexcept {
+  const auto at = std::find(slots.begin(), slots.end(), slot);
+  std::rotate(at, std::next(at), slots.end());
+}
+
 // A clone's slot goes where the original's is.
 template <class Slot>
 void put_where(std::vector<Slot*>& slots, const std::vector<Slot*>& originals, const Slot* original,
@@ -50,7 +58,8 @@ TensorSlot::TensorSlot(const TensorSlot& other)
       value_(detail::CloneRun::current().copy(other.value_)),
       kind_(other.kind_),
       persistent_(other.persistent_),
-      registered_(other.registered_) {
+      registered_(other.registered_),
+      removed_(other.removed_) {
   if (registered_) owner_->name_added({this, nullptr});
   if (kind_ == Kind::parameter) {
     put_where(owner_->parameters_, other.owner_->parameters_, &other, this);
@@ -84,6 +93,8 @@ void TensorSlot::assign(Tensor value) {
   if (!registered_) {
     owner_->name_added({this, nullptr});
     registered_ = true;
+    if (std::exchange(removed_, false))
+      move_to_end(is_parameter ? owner_->parameters_ : owner_->buffers_, this);
   }
 }
 
@@ -115,7 +126,8 @@ ChildSlot::ChildSlot(const ChildSlot& other)
     : name_(other.name_),
       owner_(detail::CloneRun::current().owner_of(this, &other, other.owner_)),
       module_(detail::CloneRun::current().copy(other.module_)),
-      registered_(other.registered_) {
+      registered_(other.registered_),
+      removed_(other.removed_) {
   if (registered_) owner_->name_added({nullptr, this});
   if (module_) ++module_->places_;
   put_where(owner_->children_, other.owner_->children_, &other, this);
@@ -154,6 +166,7 @@ void ChildSlot::assign(std::shared_ptr<Module> module) {
   if (!registered_) {
     owner_->name_added({nullptr, this});
     registered_ = true;
+    if (std::exchange(removed_, false)) move_to_end(owner_->children_, this);
   }
 }
 

@@ -69,6 +69,7 @@ class TENON_API TensorSlot {
   Kind kind_;
   bool persistent_;
   bool registered_ = false;
+  bool removed_ = false;  // it was registered once, and comes last when it is again
   bool dynamic_ = false;  // made by register_*, and the module's to delete
 };
 
@@ -205,6 +206,7 @@ class TENON_API ChildSlot {
   Module* owner_;
   std::shared_ptr<Module> module_;
   bool registered_ = false;
+  bool removed_ = false;
   bool dynamic_ = false;
 };
 
