@@ -264,6 +264,8 @@ void Module::set_extra_state(const Value& /*state*/) {
                                    "takes_extra_state to say that it takes none"));
 }
 
+void Module::check_child(const Module* /*child*/) const {}
+
 // All of it.
 
 Module& Module::apply(const std::function<void(Module&)>& f) {

@@ -142,13 +142,12 @@ ChildSlot::~ChildSlot() {
 void ChildSlot::assign(std::shared_ptr<Module> module) {
   if (!registered_) owner_->check_name(name_, "module");
   if (module) module = detail::registered(*owner_, name_, std::move(module));
+  if (!accepts(module.get())) {
+    throw TypeError(concat("cannot assign a ", module->type_name(), " as child module '", name_,
+                           "', which is a place for a ", class_name(),
+                           ": declare it Child<Layer>, or Child<Module>, if it is to hold others"));
+  }
   if (module) {
-    if (!accepts(*module)) {
-      throw TypeError(
-          concat("cannot assign a ", module->type_name(), " as child module '", name_,
-                 "', which is a place for a ", class_name(),
-                 ": declare it Child<Layer>, or Child<Module>, if it is to hold others"));
-    }
     // Nothing contains a module that is in no other.
     if (module.get() == owner_ || owner_->places_ > 0) {
       const std::vector<Module*> inside = module->modules();
@@ -194,12 +193,26 @@ ChildSlot& SlotEditor::make_child(Module& owner, std::string_view name) {
     using ChildSlot::ChildSlot;
 
    private:
-    bool accepts(const Module& /*module*/) const override { return true; }
+    bool accepts(const Module* module) const override {
+      owner().check_child(module);
+      return true;
+    }
     std::string class_name() const override { return "Module"; }
   };
   ChildSlot* slot = new Anything(&owner, name);
   slot->dynamic_ = true;
   return *slot;
+}
+
+void SlotEditor::number_children(Module& module) {
+  const auto& slots = module.children_;
+  bool numbered = true;
+  for (std::size_t i = 0; i < slots.size() && numbered; ++i)
+    numbered = slots[i]->name_ == concat(i);
+  if (numbered) return;
+  for (const ChildSlot* slot : slots) module.name_removed(slot->name_);
+  for (std::size_t i = 0; i < slots.size(); ++i) slots[i]->name_ = concat(i);
+  for (ChildSlot* slot : slots) module.name_added({nullptr, slot});
 }
 
 bool SlotEditor::is_complete(const Module& module) noexcept {
