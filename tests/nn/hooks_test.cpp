@@ -1,8 +1,10 @@
 // Hooks around calls: their order, what they may replace, and what happens when something throws.
 #include "tenon/nn/hooks.h"
 
+#include <atomic>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 
 #include "nn/names.h"
 #include "support/matchers.h"
@@ -285,6 +287,28 @@ TEST(GlobalHooks, AreAlwaysCalledToo) {
   EXPECT_THAT(warnings, IsEmpty());
   first.remove();
   usual.remove();
+}
+
+TEST(GlobalHooks, ComeAndGoWhileOthersCall) {
+  std::atomic<int> calls{0};
+  std::atomic<bool> done{false};
+  auto first = register_module_forward_pre_hook([&](Module&, Arguments&) { ++calls; });
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      Times times;
+      const Tensor x = ones({});
+      while (!done) times(x);
+    });
+  }
+  while (calls < 10) std::this_thread::yield();
+  for (int i = 0; i < 50; ++i)
+    register_module_forward_hook([&](Module&, const Arguments&, std::any&) { ++calls; }).remove();
+  const int before = calls;
+  while (calls < before + 10) std::this_thread::yield();
+  done = true;
+  for (std::thread& thread : threads) thread.join();
+  first.remove();
 }
 
 TEST(Invoke, TakesArgumentsWhoseTypesAreKnownAtRunTime) {
