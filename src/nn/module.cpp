@@ -9,6 +9,7 @@
 #include "nn/extras.h"
 #include "nn/slot_editor.h"
 #include "tenon/error.h"
+#include "tenon/nn/callable.h"
 
 namespace tenon::nn {
 
@@ -252,8 +253,11 @@ std::any Module::invoke(Arguments /*args*/) {
                                    "nn::Callable"));
 }
 
-Tensor Module::invoke(const Tensor& /*input*/) {
-  return std::any_cast<Tensor>(invoke(Arguments{}));
+Tensor Module::invoke(const Tensor& input) {
+  const std::any result = invoke(Arguments{input});
+  const auto* tensor = std::any_cast<Tensor>(&result);
+  if (tensor == nullptr) detail::throw_not_tensors(*this);
+  return *tensor;
 }
 
 std::optional<Value> Module::get_extra_state() const { return std::nullopt; }
@@ -269,9 +273,12 @@ void Module::check_child(const Module* /*child*/) const {}
 // All of it.
 
 Module& Module::apply(const std::function<void(Module&)>& f) {
-  for (ChildSlot* slot : std::vector<ChildSlot*>(children_)) {
-    if (const std::shared_ptr<Module> child = slot->module_) child->apply(f);
+  // f may take children out, or put others in.
+  std::vector<std::shared_ptr<Module>> children;
+  for (const ChildSlot* slot : children_) {
+    if (slot->module_) children.push_back(slot->module_);
   }
+  for (const auto& child : children) child->apply(f);
   f(*this);
   return *this;
 }

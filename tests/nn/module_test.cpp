@@ -186,6 +186,20 @@ TEST(Module, IsAppliedToChildrenFirst) {
   EXPECT_THAT(order, ElementsAre("Leaf", "Leaf", "Leaf", "Leaf", "Plain", "Shared"));
 }
 
+TEST(Module, MayBeChangedWhileItIsApplied) {
+  Plain plain;
+  for (int i = 0; i < 3; ++i) plain.register_module(std::to_string(i), make<Leaf>());
+  std::size_t seen = 0;
+  plain.apply([&](Module& module) {
+    if (&module == &plain || ++seen > 1) return;
+    plain.remove("1");
+    plain.remove("2");
+    for (int i = 3; i < 9; ++i) plain.register_module(std::to_string(i), make<Leaf>());
+  });
+  EXPECT_EQ(seen, 3U);
+  EXPECT_EQ(plain.children().size(), 7U);
+}
+
 TEST(Module, TrainsAndEvaluatesWithAllThatIsInIt) {
   Shared shared;
   EXPECT_TRUE(shared.training());
@@ -259,6 +273,24 @@ TEST(Module, CannotBeCalledWithoutAForward) {
   EXPECT_THAT(message_of<NotImplementedError>([&] { plain.invoke(ones({1})); }),
               HasSubstr("Module [Plain] is missing the required \"forward\" function"));
   expect_error<NotImplementedError>([&] { plain.invoke(Arguments{}); }, "[Plain]");
+}
+
+TEST(Module, MayTakeArgumentsInItsOwnWay) {
+  class Own : public Module {
+   public:
+    using Module::invoke;
+    std::any invoke(Arguments args) override { return std::any_cast<Tensor>(args.at(0)) + 1.0; }
+  };
+  Own own;
+  EXPECT_EQ(own.invoke(ones({})).item<double>(), 2);
+  class Counts : public Module {
+   public:
+    using Module::invoke;
+    std::any invoke(Arguments args) override { return args.size(); }
+  };
+  Counts counts;
+  EXPECT_EQ(std::any_cast<std::size_t>(counts.invoke(Arguments(3))), 3U);
+  expect_error<TypeError>([&] { counts.invoke(ones({})); }, "a Counts cannot be called");
 }
 
 template <class T>
