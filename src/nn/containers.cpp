@@ -33,26 +33,67 @@ std::pair<std::size_t, std::size_t> slice_of(std::int64_t begin, std::optional<s
 
 namespace {
 
-void check_not_null(const std::shared_ptr<Module>& module) {
-  if (!module) throw ValueError("a list of modules cannot hold null: leave the entry out");
+void check_not_null(const Module* module) {
+  if (module == nullptr)
+    throw ValueError("a list of modules cannot hold null: leave the entry out");
+}
+
+// Modules move between places, which members of a class are not for.
+void check_places(const Module& list, std::size_t from) {
+  for (const ChildSlot* slot : list.child_slots().subspan(from)) {
+    if (!SlotEditor::is_dynamic(*slot)) {
+      throw ValueError(concat("the entries of this ", list.type_name(), " cannot move: \"",
+                              slot->name(), "\" is a member of its class"));
+    }
+  }
 }
 
 }  // namespace
 
+void check_list_child(const Module* child) { check_not_null(child); }
+
+void throw_wrong_child(const Module& container, const Module& child, const std::type_info& takes) {
+  throw TypeError(concat("cannot put a ", child.type_name(), " into this ", container.type_name(),
+                         ", which is for modules of class ", class_name_of(takes)));
+}
+
+void throw_no_entry(const Module& container, std::string_view key) {
+  throw IndexError(concat(container.type_name(), " has no attribute `", key, "`"));
+}
+
+void throw_no_module(std::string_view key) {
+  throw IndexError(concat("`", key, "` is not an nn.Module"));
+}
+
+const std::shared_ptr<Module>& sequence_at(const Module& list, std::int64_t index) {
+  const ChildSlot& slot = *list.child_slots()[position(index, list.child_slots().size())];
+  if (!slot.defined()) {
+    throw Error(concat("the child '", slot.name(), "' of this ", list.type_name(),
+                       " is None: assign a module to it before it is used"));
+  }
+  return slot.module();
+}
+
 void sequence_append(Module& list, std::shared_ptr<Module> module) {
-  check_not_null(module);
-  list.register_module(concat(list.child_slots().size()), std::move(module));
+  check_not_null(module.get());
+  const std::string name = concat(list.child_slots().size());
+  if (SlotEditor::find(list, name).child != nullptr) {
+    throw ValueError(concat("cannot append to this ", list.type_name(), ": \"", name,
+                            "\", the number it would have, is the name of another entry"));
+  }
+  list.register_module(name, std::move(module));
 }
 
 void sequence_set(Module& list, std::int64_t index, std::shared_ptr<Module> module) {
-  check_not_null(module);
+  check_not_null(module.get());
   ChildSlot& slot = *list.child_slots()[position(index, list.child_slots().size())];
   SlotEditor::assign(slot, std::move(module));
 }
 
 void sequence_insert(Module& list, std::int64_t index, std::shared_ptr<Module> module) {
-  check_not_null(module);
+  check_not_null(module.get());
   const std::size_t at = position(index, list.child_slots().size(), true);
+  check_places(list, at);
   for (std::size_t i = at; i < list.child_slots().size(); ++i) {
     if (const std::string& name = list.child_slots()[i]->name(); name != concat(i)) {
       throw ValueError(concat("cannot insert at ", index,
@@ -63,37 +104,17 @@ void sequence_insert(Module& list, std::int64_t index, std::shared_ptr<Module> m
   }
   sequence_append(list, std::move(module));
   const auto slots = list.child_slots();
-  std::shared_ptr<Module> moving = slots.back()->module();
-  for (std::size_t i = at; i < slots.size(); ++i) {
-    std::shared_ptr<Module> next = slots[i]->module();
-    SlotEditor::assign(*slots[i], std::move(moving));
-    moving = std::move(next);
-  }
+  for (std::size_t i = slots.size() - 1; i > at; --i) SlotEditor::swap(*slots[i], *slots[i - 1]);
 }
 
 std::shared_ptr<Module> sequence_pop(Module& list, std::int64_t index) {
   const std::size_t at = position(index, list.child_slots().size());
-  std::vector<std::shared_ptr<Module>> kept;
-  std::shared_ptr<Module> gone;
-  for (std::size_t i = 0; i < list.child_slots().size(); ++i) {
-    const auto& module = list.child_slots()[i]->module();
-    if (i == at) {
-      gone = module;
-    } else {
-      kept.push_back(module);
-    }
-  }
-  // The last needs no renumbering, unless names are not numbers.
-  const std::size_t last = list.child_slots().size() - 1;
-  bool numbered = true;
-  for (std::size_t i = 0; i < last && at == last && numbered; ++i)
-    numbered = list.child_slots()[i]->name() == concat(i);
-  if (at == last && numbered) {
-    list.remove(std::string(list.child_slots().back()->name()));
-    return gone;
-  }
-  while (!list.child_slots().empty()) list.remove(std::string(list.child_slots().back()->name()));
-  for (auto& module : kept) sequence_append(list, std::move(module));
+  check_places(list, 0);
+  const auto slots = list.child_slots();
+  std::shared_ptr<Module> gone = slots[at]->module();
+  for (std::size_t i = at; i + 1 < slots.size(); ++i) SlotEditor::swap(*slots[i], *slots[i + 1]);
+  list.remove(std::string(slots.back()->name()));
+  SlotEditor::number_children(list);
   return gone;
 }
 
@@ -128,7 +149,7 @@ std::string module_list_repr(const Module& list) {
 Sequential::Sequential(
     std::initializer_list<std::pair<std::string, std::shared_ptr<Module>>> modules) {
   for (const auto& [name, module] : modules) {
-    detail::check_not_null(module);
+    detail::check_not_null(module.get());
     register_module(name, module);
   }
 }
@@ -151,7 +172,7 @@ std::shared_ptr<Sequential> Sequential::slice(std::int64_t begin,
 
 Tensor Sequential::forward(const Tensor& input) {
   Tensor x = input;
-  for (const ChildSlot* slot : child_slots()) x = slot->module()->invoke(x);
+  for (std::size_t i = 0; i < size(); ++i) x = (*this)[static_cast<std::int64_t>(i)].invoke(x);
   return x;
 }
 
@@ -243,7 +264,7 @@ Tensor ParameterDict::pop(std::string_view key) {
 }
 
 void ParameterDict::clear() {
-  while (!parameter_slots().empty()) remove(std::string(parameter_slots().back()->name()));
+  for (const std::string& key : keys()) remove(key);
 }
 
 void ParameterDict::update(const ParameterDict& other) {
@@ -256,7 +277,9 @@ bool ParameterDict::contains(std::string_view key) const {
 
 std::vector<std::string> ParameterDict::keys() const {
   std::vector<std::string> keys;
-  for (const TensorSlot* slot : parameter_slots()) keys.push_back(slot->name());
+  for (const TensorSlot* slot : parameter_slots()) {
+    if (slot->registered()) keys.push_back(slot->name());
+  }
   return keys;
 }
 

@@ -29,7 +29,14 @@ struct GlobalHooks {
   HookList<ParameterRegistrationHook> parameters;
   HookList<BufferRegistrationHook> buffers;
   HookList<ModuleRegistrationHook> modules;
-  std::mutex mutex;  // for the first of a kind
+
+  GlobalHooks() {
+    forward_pre.prepare();
+    forward.prepare();
+    parameters.prepare();
+    buffers.prepare();
+    modules.prepare();
+  }
 };
 GlobalHooks& global_hooks() {
   static GlobalHooks& hooks = *new GlobalHooks;
@@ -41,7 +48,6 @@ std::atomic<bool> any_forward{false}, any_parameters{false}, any_buffers{false},
 
 template <class F>
 RemovableHandle add(HookList<F>& list, F hook, std::atomic<bool>& any, bool always_call = false) {
-  const std::lock_guard lock(global_hooks().mutex);
   RemovableHandle handle = list.add(std::move(hook), false, always_call);
   any.store(true, std::memory_order_release);
   return handle;

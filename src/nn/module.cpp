@@ -9,6 +9,7 @@
 #include "nn/extras.h"
 #include "nn/slot_editor.h"
 #include "tenon/error.h"
+#include "tenon/nn/callable.h"
 
 namespace tenon::nn {
 
@@ -196,11 +197,10 @@ void Module::remove(std::string_view name) {
     throw IndexError(concat(type_name(), " object has no attribute '", name, "'"));
   }
   name_removed(name);
-  // A member cannot go; it is as if nothing had ever been assigned, and comes last from now on.
-  const auto forget = [](auto& slots, auto* slot) {
-    slots.erase(std::find(slots.begin(), slots.end(), slot));
-    slots.push_back(slot);
+  // A member cannot go; it is as if nothing had ever been assigned.
+  const auto forget = [](auto* slot) {
     slot->registered_ = false;
+    slot->removed_ = true;
   };
   if (there.child != nullptr) {
     if (there.child->dynamic_) {
@@ -208,21 +208,21 @@ void Module::remove(std::string_view name) {
     } else {
       if (there.child->module_) --there.child->module_->places_;
       there.child->module_ = nullptr;
-      forget(children_, there.child);
+      forget(there.child);
     }
   } else if (there.tensor->kind_ == TensorSlot::Kind::parameter) {
     if (there.tensor->dynamic_) {
       delete static_cast<Parameter*>(there.tensor);
     } else {
       there.tensor->value_ = {};
-      forget(parameters_, there.tensor);
+      forget(there.tensor);
     }
   } else {
     if (there.tensor->dynamic_) {
       delete static_cast<Buffer*>(there.tensor);
     } else {
       there.tensor->value_ = {};
-      forget(buffers_, there.tensor);
+      forget(there.tensor);
     }
   }
 }
@@ -253,8 +253,11 @@ std::any Module::invoke(Arguments /*args*/) {
                                    "nn::Callable"));
 }
 
-Tensor Module::invoke(const Tensor& /*input*/) {
-  return std::any_cast<Tensor>(invoke(Arguments{}));
+Tensor Module::invoke(const Tensor& input) {
+  const std::any result = invoke(Arguments{input});
+  const auto* tensor = std::any_cast<Tensor>(&result);
+  if (tensor == nullptr) detail::throw_not_tensors(*this);
+  return *tensor;
 }
 
 std::optional<Value> Module::get_extra_state() const { return std::nullopt; }
@@ -265,12 +268,17 @@ void Module::set_extra_state(const Value& /*state*/) {
                                    "takes_extra_state to say that it takes none"));
 }
 
+void Module::check_child(const Module* /*child*/) const {}
+
 // All of it.
 
 Module& Module::apply(const std::function<void(Module&)>& f) {
-  for (ChildSlot* slot : std::vector<ChildSlot*>(children_)) {
-    if (const std::shared_ptr<Module> child = slot->module_) child->apply(f);
+  // f may take children out, or put others in.
+  std::vector<std::shared_ptr<Module>> children;
+  for (const ChildSlot* slot : children_) {
+    if (slot->module_) children.push_back(slot->module_);
   }
+  for (const auto& child : children) child->apply(f);
   f(*this);
   return *this;
 }

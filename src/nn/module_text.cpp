@@ -57,9 +57,11 @@ std::string indented(const std::string& text, std::size_t spaces) {
     if (line != 0) {
       out += '\n';
       // A blank line stays blank.
-      if (!here.empty()) out.append(spaces, ' ');
+      if (here.find_first_not_of(" \t\r\v\f") != std::string_view::npos)
+        out.append(spaces, ' ').append(here);
+    } else {
+      out += here;
     }
-    out += here;
     if (end == std::string::npos) return out;
     begin = end + 1;
   }

@@ -149,7 +149,7 @@ std::vector<std::string> Module::meta_tensors() const {
 
 Module& Module::get_submodule(std::string_view target) const {
   const Module* module = this;
-  while (!target.empty()) {
+  for (bool more = !target.empty(); more;) {
     const std::size_t dot = target.find('.');
     const std::string_view name = target.substr(0, dot);
     const detail::Named named = module->find_name(name);
@@ -158,7 +158,8 @@ Module& Module::get_submodule(std::string_view target) const {
     if (named.child == nullptr || !named.child->defined())
       throw IndexError(concat("`", name, "` is not an nn.Module"));
     module = named.child->module().get();
-    target = dot == std::string_view::npos ? std::string_view() : target.substr(dot + 1);
+    more = dot != std::string_view::npos;
+    if (more) target.remove_prefix(dot + 1);
   }
   return const_cast<Module&>(*module);
 }

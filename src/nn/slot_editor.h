@@ -25,6 +25,10 @@ class SlotEditor {
   static void assign(ChildSlot& slot, std::shared_ptr<Module> module) {
     slot.assign(std::move(module));
   }
+  // Modules change places; how many places each has stays the same.
+  static void swap(ChildSlot& a, ChildSlot& b) noexcept { a.module_.swap(b.module_); }
+  // Gives all children their positions as names.
+  static void number_children(Module& module);
   // Slots that the module owns, without a value yet.
   static TensorSlot& make_parameter(Module& owner, std::string_view name);
   static TensorSlot& make_buffer(Module& owner, std::string_view name, bool persistent);

@@ -1,6 +1,7 @@
 #include "tenon/nn/slots.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "nn/clone.h"
@@ -29,6 +30,13 @@ void put_in(std::vector<Slot*>& slots, Slot* slot) {
   slots.push_back(slot);
 }
 
+// Python's del takes an entry out of its place: what is there again comes last.
+template <class Slot>
+void move_to_end(std::vector<Slot*>& slots, Slot* slot) noexcept {
+  const auto at = std::find(slots.begin(), slots.end(), slot);
+  std::rotate(at, std::next(at), slots.end());
+}
+
 // A clone's slot goes where the original's is.
 template <class Slot>
 void put_where(std::vector<Slot*>& slots, const std::vector<Slot*>& originals, const Slot* original,
@@ -50,7 +58,8 @@ TensorSlot::TensorSlot(const TensorSlot& other)
       value_(detail::CloneRun::current().copy(other.value_)),
       kind_(other.kind_),
       persistent_(other.persistent_),
-      registered_(other.registered_) {
+      registered_(other.registered_),
+      removed_(other.removed_) {
   if (registered_) owner_->name_added({this, nullptr});
   if (kind_ == Kind::parameter) {
     put_where(owner_->parameters_, other.owner_->parameters_, &other, this);
@@ -84,6 +93,8 @@ void TensorSlot::assign(Tensor value) {
   if (!registered_) {
     owner_->name_added({this, nullptr});
     registered_ = true;
+    if (std::exchange(removed_, false))
+      move_to_end(is_parameter ? owner_->parameters_ : owner_->buffers_, this);
   }
 }
 
@@ -115,7 +126,8 @@ ChildSlot::ChildSlot(const ChildSlot& other)
     : name_(other.name_),
       owner_(detail::CloneRun::current().owner_of(this, &other, other.owner_)),
       module_(detail::CloneRun::current().copy(other.module_)),
-      registered_(other.registered_) {
+      registered_(other.registered_),
+      removed_(other.removed_) {
   if (registered_) owner_->name_added({nullptr, this});
   if (module_) ++module_->places_;
   put_where(owner_->children_, other.owner_->children_, &other, this);
@@ -130,13 +142,12 @@ ChildSlot::~ChildSlot() {
 void ChildSlot::assign(std::shared_ptr<Module> module) {
   if (!registered_) owner_->check_name(name_, "module");
   if (module) module = detail::registered(*owner_, name_, std::move(module));
+  if (!accepts(module.get())) {
+    throw TypeError(concat("cannot assign a ", module->type_name(), " as child module '", name_,
+                           "', which is a place for a ", class_name(),
+                           ": declare it Child<Layer>, or Child<Module>, if it is to hold others"));
+  }
   if (module) {
-    if (!accepts(*module)) {
-      throw TypeError(
-          concat("cannot assign a ", module->type_name(), " as child module '", name_,
-                 "', which is a place for a ", class_name(),
-                 ": declare it Child<Layer>, or Child<Module>, if it is to hold others"));
-    }
     // Nothing contains a module that is in no other.
     if (module.get() == owner_ || owner_->places_ > 0) {
       const std::vector<Module*> inside = module->modules();
@@ -154,6 +165,7 @@ void ChildSlot::assign(std::shared_ptr<Module> module) {
   if (!registered_) {
     owner_->name_added({nullptr, this});
     registered_ = true;
+    if (std::exchange(removed_, false)) move_to_end(owner_->children_, this);
   }
 }
 
@@ -181,12 +193,26 @@ ChildSlot& SlotEditor::make_child(Module& owner, std::string_view name) {
     using ChildSlot::ChildSlot;
 
    private:
-    bool accepts(const Module& /*module*/) const override { return true; }
+    bool accepts(const Module* module) const override {
+      owner().check_child(module);
+      return true;
+    }
     std::string class_name() const override { return "Module"; }
   };
   ChildSlot* slot = new Anything(&owner, name);
   slot->dynamic_ = true;
   return *slot;
+}
+
+void SlotEditor::number_children(Module& module) {
+  const auto& slots = module.children_;
+  bool numbered = true;
+  for (std::size_t i = 0; i < slots.size() && numbered; ++i)
+    numbered = slots[i]->name_ == concat(i);
+  if (numbered) return;
+  for (const ChildSlot* slot : slots) module.name_removed(slot->name_);
+  for (std::size_t i = 0; i < slots.size(); ++i) slots[i]->name_ = concat(i);
+  for (ChildSlot* slot : slots) module.name_added({nullptr, slot});
 }
 
 bool SlotEditor::is_complete(const Module& module) noexcept {

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,18 @@ TENON_API void sequence_append(Module& list, std::shared_ptr<Module> module);
 TENON_API void sequence_set(Module& list, std::int64_t index, std::shared_ptr<Module> module);
 TENON_API void sequence_insert(Module& list, std::int64_t index, std::shared_ptr<Module> module);
 TENON_API std::shared_ptr<Module> sequence_pop(Module& list, std::int64_t index);
+TENON_API const std::shared_ptr<Module>& sequence_at(const Module& list, std::int64_t index);
+// What may be in them.
+TENON_API void check_list_child(const Module* child);
+[[noreturn]] TENON_API void throw_wrong_child(const Module& container, const Module& child,
+                                              const std::type_info& takes);
+[[noreturn]] TENON_API void throw_no_entry(const Module& container, std::string_view key);
+[[noreturn]] TENON_API void throw_no_module(std::string_view key);
+template <class M>
+void check_class(const Module& container, const Module* child) {
+  if (child != nullptr && dynamic_cast<const M*>(child) == nullptr)
+    throw_wrong_child(container, *child, typeid(M));
+}
 // The places from begin up to end, as Python's slices count them.
 TENON_API std::pair<std::size_t, std::size_t> slice_of(std::int64_t begin,
                                                        std::optional<std::int64_t> end,
@@ -114,7 +127,7 @@ class TENON_API Sequential : public Layer {
   bool empty() const noexcept { return size() == 0; }
   Module& operator[](std::int64_t index) const { return *share(index); }
   std::shared_ptr<Module> share(std::int64_t index) const {
-    return child_slots()[detail::position(index, size())]->module();
+    return detail::sequence_at(*this, index);
   }
   detail::ModuleIterator<Module> begin() const {
     return detail::ModuleIterator<Module>(child_slots().data());
@@ -125,6 +138,7 @@ class TENON_API Sequential : public Layer {
 
  protected:
   Tensor forward(const Tensor& input) override;
+  void check_child(const Module* child) const override { detail::check_list_child(child); }
 };
 
 namespace detail {
@@ -183,7 +197,7 @@ class ModuleList : public Module {
   bool empty() const noexcept { return size() == 0; }
   M& operator[](std::int64_t index) const { return *share(index); }
   std::shared_ptr<M> share(std::int64_t index) const {
-    return std::static_pointer_cast<M>(child_slots()[detail::position(index, size())]->module());
+    return std::static_pointer_cast<M>(detail::sequence_at(*this, index));
   }
   detail::ModuleIterator<M> begin() const {
     return detail::ModuleIterator<M>(child_slots().data());
@@ -193,6 +207,12 @@ class ModuleList : public Module {
   }
 
   std::string repr() const override { return detail::module_list_repr(*this); }
+
+ protected:
+  void check_child(const Module* child) const override {
+    detail::check_list_child(child);
+    detail::check_class<M>(*this, child);
+  }
 };
 
 // Modules by name, in the order they came. It is not run.
@@ -215,7 +235,7 @@ class ModuleDict : public Module {
     return module;
   }
   void clear() {
-    while (!child_slots().empty()) remove(std::string(child_slots().back()->name()));
+    for (const std::string& key : keys()) remove(key);
   }
   void update(const ModuleDict& other) {
     for (const ChildSlot* slot : other.child_slots())
@@ -225,23 +245,31 @@ class ModuleDict : public Module {
   std::size_t size() const noexcept { return child_slots().size(); }
   bool contains(std::string_view key) const {
     for (const ChildSlot* slot : child_slots()) {
-      if (slot->name() == key) return true;
+      if (slot->registered() && slot->name() == key) return true;
     }
     return false;
   }
   std::vector<std::string> keys() const {
     std::vector<std::string> keys;
-    for (const ChildSlot* slot : child_slots()) keys.push_back(slot->name());
+    for (const ChildSlot* slot : child_slots()) {
+      if (slot->registered()) keys.push_back(slot->name());
+    }
     return keys;
   }
-  M& operator[](std::string_view key) const { return static_cast<M&>(get_submodule(key)); }
+  M& operator[](std::string_view key) const {
+    if (M* module = share(key).get()) return *module;
+    detail::throw_no_module(key);
+  }
   std::shared_ptr<M> share(std::string_view key) const {
     for (const ChildSlot* slot : child_slots()) {
-      if (slot->name() == key) return std::static_pointer_cast<M>(slot->module());
+      if (slot->registered() && slot->name() == key)
+        return std::static_pointer_cast<M>(slot->module());
     }
-    get_submodule(key);  // says that there is none
-    return nullptr;
+    detail::throw_no_entry(*this, key);
   }
+
+ protected:
+  void check_child(const Module* child) const override { detail::check_class<M>(*this, child); }
 };
 
 // Parameters by position. A tensor that is no parameter becomes one that requires grad.

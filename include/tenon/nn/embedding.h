@@ -34,7 +34,7 @@ struct FromPretrainedOptions {
 class TENON_API Embedding : public Layer {
  public:
   using Options = EmbeddingOptions;
-  // ValueError for a padding_idx that is no row, or a weight of another shape.
+  // ValueError for a padding_idx that is no row, ShapeError for a weight of another shape.
   Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim, const Options& options = {});
   // Over a matrix that is there. ShapeError if it is none.
   static std::shared_ptr<Embedding> from_pretrained(const Tensor& embeddings,

@@ -81,6 +81,8 @@ class HookList {
   HookList(const HookList& other) : table_(other.table_ ? other.table_->copy() : nullptr) {}
   HookList& operator=(const HookList&) = delete;
 
+  // Makes room now, for a list that threads read while the first hook is added.
+  void prepare() { table_ = std::make_shared<Table>(); }
   bool empty() const noexcept { return table_ == nullptr || table_->empty(); }
   // Null if there are none.
   Entries snapshot() const { return table_ == nullptr ? nullptr : table_->snapshot(); }

@@ -251,6 +251,9 @@ class TENON_API Module {
   virtual void save_to_state_dict(StateDict& destination, const std::string& prefix,
                                   bool keep_vars) const;
   virtual void load_from_state_dict(LoadContext& context);
+  // TypeError or ValueError if a module, or null, may not be put under a name that is no member of
+  // the class: what containers of one class say. Anything may unless overridden.
+  virtual void check_child(const Module* child) const;
 
  private:
   friend class ChildSlot;

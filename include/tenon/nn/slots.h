@@ -69,6 +69,7 @@ class TENON_API TensorSlot {
   Kind kind_;
   bool persistent_;
   bool registered_ = false;
+  bool removed_ = false;  // it was registered once, and comes last when it is again
   bool dynamic_ = false;  // made by register_*, and the module's to delete
 };
 
@@ -189,8 +190,8 @@ class TENON_API ChildSlot {
   ChildSlot(const ChildSlot& other);
   virtual ~ChildSlot();
 
-  // Whether a module is of the class this place is for, and what that is called.
-  virtual bool accepts(const Module& module) const = 0;
+  // Whether a module, or null, is of the class this place is for, and what that is called.
+  virtual bool accepts(const Module* module) const = 0;
   virtual std::string class_name() const = 0;
   // ValueError for a bad or taken name and for a module that contains the owner, TypeError for one
   // of another class.
@@ -205,6 +206,7 @@ class TENON_API ChildSlot {
   Module* owner_;
   std::shared_ptr<Module> module_;
   bool registered_ = false;
+  bool removed_ = false;
   bool dynamic_ = false;
 };
 
@@ -286,8 +288,8 @@ class Child final : public ChildSlot {
   }
 
  private:
-  bool accepts(const Module& module) const override {
-    return dynamic_cast<const M*>(&module) != nullptr;
+  bool accepts(const Module* module) const override {
+    return module == nullptr || dynamic_cast<const M*>(module) != nullptr;
   }
   std::string class_name() const override { return class_name_of(typeid(M)); }
 };
