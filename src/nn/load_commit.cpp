@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/prefetch.h"
 #include "base/text.h"
 #include "core/alias.h"
 #include "core/body_editor.h"
@@ -83,6 +84,8 @@ void LoadPlan::stage() {
   std::vector<std::string> written;
   for (std::uint32_t i = 0; i < actions_.size(); ++i) {
     LoadAction& action = actions_[i];
+    // Most need nothing more, and looking at their tensors once again would cost a good part of it.
+    if (action.how == How::renew || action.how == How::copy || action.how == How::nothing) continue;
     if (action.leader != i || action.staged.defined()) continue;
     // A user-defined tensor's module_load may write into it: the one that plain tensors have does.
     const bool may_write = action.how == How::swap && !options_.assign;
@@ -154,6 +157,16 @@ void LoadPlan::commit_user_copies() {
   }
 }
 
+// The tensors of actions to come, step by step: each step needs what the one before has fetched.
+void LoadPlan::prefetch(std::size_t at) const {
+  if (at + 12 >= actions_.size()) return;
+  __builtin_prefetch(actions_[at + 12].slot);
+  __builtin_prefetch(actions_[at + 8].slot->get().cell().get());
+  __builtin_prefetch(actions_[at + 8].value.cell().get());
+  for (const Tensor* tensor : {&actions_[at + 4].slot->get(), &actions_[at + 4].value})
+    fetch_ahead(tensor->cell()->body.get(), sizeof(Body));
+}
+
 void LoadPlan::commit_tensors() {
   // Copies first, as what they could still fail with (a device that is gone) then changes the
   // least.
@@ -173,6 +186,7 @@ void LoadPlan::commit_tensors() {
   }
   for (std::uint32_t i = 0; i < actions_.size(); ++i) {
     LoadAction& action = actions_[i];
+    prefetch(i);
     if (action.leader != i) continue;
     if (action.how == How::renew) {
       const Tensor& own = action.slot->get();

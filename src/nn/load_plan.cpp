@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/prefetch.h"
 #include "base/text.h"
 #include "base/warn.h"
 #include "core/body_editor.h"
@@ -31,6 +32,23 @@ constexpr std::string_view kExtraState = "_extra_state";
 
 // "torch.Size([2, 3])"
 std::string size_text(const Shape& shape) { return Value(shape).repr(); }
+
+// Of modules that the walk will come to soon: the slot, the module, and its tensors' cells and
+// bodies, each when what leads to it has come.
+void fetch_siblings(std::span<ChildSlot* const> slots, std::size_t at) {
+  if (at + 8 >= slots.size()) return;
+  __builtin_prefetch(slots[at + 8]);
+  if (const Module* module = slots[at + 6]->module().get()) fetch_ahead(module, 512);
+  if (const Module* module = slots[at + 4]->module().get()) {
+    for (const TensorSlot* slot : module->parameter_slots())
+      __builtin_prefetch(slot->get().cell().get());
+  }
+  if (const Module* module = slots[at + 2]->module().get()) {
+    for (const TensorSlot* slot : module->parameter_slots()) {
+      if (slot->defined()) fetch_ahead(slot->get().cell()->body.get(), sizeof(Body));
+    }
+  }
+}
 
 // Whether a copy might be: not if it goes from one packed tensor into another of the same dtype.
 bool may_be_refused(const Tensor& to, const Tensor& from) {
@@ -100,7 +118,10 @@ void LoadPlan::visit(Module& module, Source& source) {
   }
   if (!here.scanned) unscanned_.push_back(path_);
   ++order_;
-  for (const ChildSlot* slot : module.child_slots()) {
+  const auto slots = module.child_slots();
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    fetch_siblings(slots, i);
+    const ChildSlot* slot = slots[i];
     if (!slot->defined()) continue;
     path_ += slot->name();
     path_ += '.';
@@ -229,6 +250,7 @@ bool LoadPlan::decide(LoadAction& action) {
                     "Only Tensors of floating point and complex dtype can require gradients"));
       return false;
     }
+    if (dense && can_renew(action)) action.how = How::renew;
   } else if (own_meta && !incoming_meta && (dense || !swap_)) {
     into_meta_.push_back(action.key);
     action.how = How::nothing;

@@ -132,6 +132,7 @@ class LoadPlan {
   void take_back_extra_states();
   void commit_user_copies();
   void commit_tensors();
+  void prefetch(std::size_t at) const;
 
   Module& root_;
   const StateDict& state_;

@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/prefetch.h"
+#include "tenon/body.h"
 #include "tenon/state_dict.h"
 
 namespace tenon::nn::detail {
@@ -45,6 +47,7 @@ class Source {
     if (place == kNone) return nullptr;
     used_[place] = true;
     cursor_ = place + 1;
+    fetch_next(place);
     return &entry(place);
   }
   // The places of the entries under a prefix, in order.
@@ -58,6 +61,18 @@ class Source {
   bool rename(std::string_view from, std::string_view to);
 
  private:
+  // Of entries that will be asked for soon: the key and the tensor's cell, and then its body.
+  void fetch_next(std::size_t place) const noexcept {
+    if (place + 8 >= size()) return;
+    const Entry& far = entry(place + 8);
+    __builtin_prefetch(far.first.data());
+    if (far.second.is_tensor()) __builtin_prefetch(far.second.identity());
+    const Entry& near = entry(place + 4);
+    if (!near.second.is_tensor()) return;
+    // The identity of a tensor is its cell.
+    const auto* cell = static_cast<const tenon::detail::Cell*>(near.second.identity());
+    fetch_ahead(cell->body.get(), sizeof(Body));
+  }
   std::size_t place_of(std::string_view key) const;
   bool is_gone(std::size_t place) const noexcept { return is_copy() && gone_[place]; }
 
