@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/page_allocator.h"
 #include "nn/load_source.h"
 #include "tenon/error.h"
 #include "tenon/nn/conversion.h"
@@ -51,6 +52,8 @@ struct LoadAction {
   std::uint32_t leader;
 };
 
+using LoadActions = std::vector<LoadAction, PageAllocator<LoadAction>>;
+
 class LoadPlan {
  public:
   // From a file: the tensors of the state dict are on meta and stand for those of the file. What is
@@ -82,7 +85,7 @@ class LoadPlan {
   void set_same(std::function<bool(const Tensor&, const Tensor&)> same) { same_ = std::move(same); }
   const LoadStateDictOptions& options() const noexcept { return options_; }
   Module& root() const noexcept { return root_; }
-  std::vector<LoadAction>& actions() noexcept { return actions_; }
+  LoadActions& actions() noexcept { return actions_; }
   IncompatibleKeys& result() noexcept { return result_; }
   void error(std::string sentence) { errors_.push_back(std::move(sentence)); }
   [[noreturn]] void fail(std::vector<std::string> written = {});
@@ -144,7 +147,7 @@ class LoadPlan {
   std::string path_;
   std::size_t order_ = 0;
   bool shared_ = false;  // whether the walk is in a module that is in several places
-  std::vector<LoadAction> actions_;
+  LoadActions actions_;
   std::deque<std::string> keys_;                         // of entries that a hook made or named
   std::unordered_map<const void*, std::uint32_t> ties_;  // cell to the action that counts
   std::vector<TensorSlot*> left_out_;  // nothing is loaded for the name; perhaps for another
