@@ -120,9 +120,6 @@ def large_state():
 
 def load_into(rounds, environment):
     """The memory a load needs that converts on its way, and its time beside PyTorch's."""
-    if subprocess.run([MODULES, "--load-into", "/dev/null"], capture_output=True).returncode == 3:
-        print("load_into is not measured: modules_bench was built without load_into_bench.cpp\n")
-        return
     pth = made("4gb_float32.pth", lambda p: torch.save(large_state(), p))
     safe = made("4gb_float32.safetensors", lambda p: safetensors.torch.save_file(large_state(), p))
     largest, room = 4096 * 4096 * 4, 32 << 20
@@ -135,8 +132,10 @@ def load_into(rounds, environment):
         ours, theirs = [], []
         for n in range(min(rounds, 5)):
             print(f"round {n + 1} of {min(rounds, 5)}: load_into {name:16}", end="\r", flush=True)
-            ours.append(asked([MODULES, "--load-into", path]))
-            theirs.append(asked([sys.executable, PEER, "--load-into", path], environment))
+            # Twice, and the second counts: a virtual machine may have given memory back that it must first ask for.
+            for command, answers, env in (([MODULES, "--load-into", path], ours, None), ([sys.executable, PEER, "--load-into", path], theirs, environment)):
+                asked(command, env)
+                answers.append(asked(command, env))
             time.sleep(1)
         print(" " * 60, end="\r")
         assert all(a["sum"] == theirs[0]["sum"] and a["result"] == theirs[0]["result"] for a in ours), "other values than PyTorch's"
