@@ -318,13 +318,27 @@ class LoadInto {
       const auto f = [&](const Tensor& t) { return t.to(to); };
       const auto together = shared.map(tensor, f);
       item->made = together ? *together : f(tensor);
+      if (!options_.assign) item->made = as_the_modules(*item, item->made);
     }
+  }
+
+  // Without assign the order in memory is the module's, and what it has memory of its own for
+  // shares none.
+  Tensor as_the_modules(const Item& item, const Tensor& loaded) const {
+    const Tensor& own = item.action->slot->get();
+    const bool ordered = loaded.stride() == own.stride() || loaded.dim() != own.dim();
+    if (ordered &&
+        (own.is_meta() || loaded.storage().use_count() == 1 || item.how == LoadStep::How::mapped))
+      return loaded;
+    Tensor fresh = empty_like(own.detach(), {.dtype = item.dtype, .device = item.device});
+    fresh.copy_(loaded.dim() == own.dim() ? loaded : loaded.view(own.shape()));
+    return fresh;
   }
 
   void convert(Item& item) {
     const TensorFacts& facts = file_.tensors()[item.index];
     // The second of two names for the same bytes shares the first one's.
-    {
+    if (options_.assign || item.action->slot->get().is_meta()) {
       const std::lock_guard lock(mutex_);
       const auto [found, is_new] = twins_.try_emplace(
           {facts.storage, facts.offset, static_cast<int>(facts.dtype), static_cast<int>(item.dtype),
@@ -371,7 +385,8 @@ class LoadInto {
     Tensor made = item.made;
     if (made.shape() != own.shape()) made = made.view(own.shape()).detach();
     action.value = made;
-    if (action.how == How::copy) return;
+    // What takes a place in the module is made by the plan, registration hooks and all.
+    if (action.how == How::copy || action.how == How::rebind) return;
     action.staged = plan_.like_own(own, made);
   }
 

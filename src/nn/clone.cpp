@@ -66,6 +66,11 @@ Module* CloneRun::owner_of(const void* copy, const void* original, const Module*
   const std::ptrdiff_t offset = address_of(original) - address_of(owner);
   // The copy is under construction in an object of the same class, so its module is there too.
   auto* at = const_cast<std::byte*>(address_of(copy)) - offset;
+  if (!begun_.contains(at)) {
+    throw Error(
+        "a slot was copied to somewhere outside of the module that is being cloned: a copy "
+        "constructor copies members, and nothing else");
+  }
   return reinterpret_cast<Module*>(at);
 }
 

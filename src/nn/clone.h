@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "nn/shared_storages.h"
 #include "tenon/nn/slots.h"
@@ -23,6 +24,8 @@ class CloneRun {
   // place in it. Error if the original is not inside the object that is being copied.
   Module* owner_of(const void* copy, const void* original, const Module* owner) const;
   void check_inside(const Module& original) const;
+  // A copy whose slots are about to come.
+  void begun(const Module& copy) { begun_.insert(&copy); }
   Tensor copy(const Tensor& original);
   std::shared_ptr<Module> copy(const std::shared_ptr<Module>& original);
 
@@ -38,6 +41,7 @@ class CloneRun {
   std::unordered_map<const Module*, std::shared_ptr<Module>> modules_;
   std::unordered_map<const void*, Tensor> tensors_;  // by cell
   SharedStorages shared_;
+  std::unordered_set<const void*> begun_;
   const std::byte* begin_ = nullptr;  // of the object that is being copied
   std::size_t size_ = 0;
   CloneRun* outer_;

@@ -126,7 +126,7 @@ std::string module_list_repr(const Module& list) {
   std::vector<Run> runs;
   const auto slots = list.child_slots();
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    std::string text = slots[i]->module()->repr();
+    std::string text = slots[i]->defined() ? slots[i]->module()->repr() : "None";
     if (!runs.empty() && runs.back().text == text) {
       runs.back().last = i;
     } else {
@@ -172,7 +172,11 @@ std::shared_ptr<Sequential> Sequential::slice(std::int64_t begin,
 
 Tensor Sequential::forward(const Tensor& input) {
   Tensor x = input;
-  for (std::size_t i = 0; i < size(); ++i) x = (*this)[static_cast<std::int64_t>(i)].invoke(x);
+  for (std::size_t i = 0; i < child_slots().size(); ++i) {
+    // Held while it runs: it may be replaced meanwhile.
+    const std::shared_ptr<Module> held = child_slots()[i]->module();
+    x = (*this)[static_cast<std::int64_t>(i)].invoke(x);
+  }
   return x;
 }
 
@@ -215,7 +219,12 @@ std::string tensor_type_name(const Tensor& tensor) {
 }  // namespace
 
 ParameterList& ParameterList::append(const Tensor& parameter) {
-  register_parameter(concat(size()), as_parameter(parameter));
+  const std::string name = concat(size());
+  if (SlotEditor::find(*this, name).tensor != nullptr) {
+    throw ValueError(concat("cannot append: the list has an entry \"", name,
+                            "\" already, because one before it was removed by name"));
+  }
+  register_parameter(name, as_parameter(parameter));
   return *this;
 }
 

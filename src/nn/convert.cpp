@@ -57,6 +57,15 @@ class Conversion {
   void stage() {
     const NoGradScope no_grad;
     for_each_slot([this](TensorSlot& slot) { stage_slot(slot); });
+    // The function may have taken views of tensors that it was not asked about yet.
+    for (Replacement& one : replacements_) {
+      if (one.how == How::renew &&
+          !BodyEditor::prepare_renewal(one.slot->get().body(), one.fresh.body())) {
+        one.how = How::swap;
+        one.fresh = make_parameter(one.fresh, one.slot->get().requires_grad());
+        check(one.slot->get(), one.fresh, *one.slot, "");
+      }
+    }
   }
 
   // Nothing here fails.
@@ -281,7 +290,7 @@ Module& Module::to(const ModuleToOptions& options) {
   return *this;
 }
 
-Module& Module::move(Device device) {
+Module& Module::move_to(Device device) {
   convert_all(*this, [&](const Tensor& tensor) { return tensor.to(device); }, true, true);
   return *this;
 }

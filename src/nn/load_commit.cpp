@@ -24,6 +24,17 @@ namespace {
 
 bool is_dense(const Tensor& tensor) { return !tensor.body().is_wrapper(); }
 
+// What the exception that is being handled says, whatever it is.
+std::string what_happened() {
+  try {
+    throw;
+  } catch (const std::exception& failed) {
+    return failed.what();
+  } catch (...) {
+    return "an exception that is none of std::exception";
+  }
+}
+
 }  // namespace
 
 // Dense tensors, which are nearly all, need no dispatch for it.
@@ -82,6 +93,7 @@ void LoadPlan::stage() {
   if (!errors_.empty()) fail();
   const NoGradScope no_grad;
   std::vector<std::string> written;
+  if (user_code_) check_again();
   for (std::uint32_t i = 0; i < actions_.size(); ++i) {
     LoadAction& action = actions_[i];
     // Most need nothing more, and looking at their tensors once again would cost a good part of it.
@@ -98,13 +110,27 @@ void LoadPlan::stage() {
   if (!errors_.empty()) fail(std::move(written));
 }
 
+// Hooks have run since the actions were decided on, and may have taken views of tensors, or tensors
+// out of the module.
+void LoadPlan::check_again() {
+  for (LoadAction& action : actions_) {
+    if (!action.slot->defined()) {
+      error(concat("\"", action.key, "\" is not in the module any more: a hook has taken it out"));
+    } else if (action.how == How::renew) {
+      action.how = swap_ ? How::swap : How::rebind;
+      if (can_renew(action)) action.how = How::renew;
+    }
+  }
+  if (!errors_.empty()) fail();
+}
+
 void LoadPlan::stage_now(LoadAction& action) {
   try {
     stage_one(action);
   } catch (const std::bad_alloc&) {
     throw;
-  } catch (const std::exception& failed) {
-    error(failure(action, failed.what()));
+  } catch (...) {
+    error(failure(action, what_happened()));
   }
 }
 
@@ -115,24 +141,25 @@ void LoadPlan::set_extra_states() {
     try {
       extra_before_.push_back({extra.module, extra.module->get_extra_state().value_or(Value())});
       extra.module->set_extra_state(extra.state);
-    } catch (const std::exception& failed) {
+    } catch (...) {
       error(concat("While setting the extra state of a ", extra.module->type_name(),
-                   ", an exception occurred : ", failed.what()));
+                   ", an exception occurred : ", what_happened()));
       break;
     }
   }
   if (errors_.empty()) return;
   take_back_extra_states();
-  fail();
+  fail(std::move(written_));
 }
 
 void LoadPlan::take_back_extra_states() {
   for (auto undo = extra_before_.rbegin(); undo != extra_before_.rend(); ++undo) {
     try {
       undo->module->set_extra_state(undo->state);
-    } catch (const std::exception& failed) {
+    } catch (...) {
       error(concat("The extra state of a ", undo->module->type_name(),
-                   " could not be taken back : ", failed.what()));
+                   " could not be taken back : ", what_happened()));
+      written_.push_back(concat(undo->module->type_name(), "._extra_state"));
     }
   }
 }
@@ -140,19 +167,20 @@ void LoadPlan::take_back_extra_states() {
 // Copies that are a user-defined tensor's own code come before all others, up to the first that
 // fails: if that is the very first, nothing has been changed.
 void LoadPlan::commit_user_copies() {
-  std::vector<std::string> written;
   for (std::uint32_t i = 0; i < actions_.size(); ++i) {
     LoadAction& action = actions_[i];
     if (action.leader != i || action.how != How::copy) continue;
     if (is_dense(action.slot->get()) && is_dense(action.value)) continue;
+    const std::int64_t version = action.slot->get().version();
     try {
       action.slot->get().copy_(action.value);
-      written.emplace_back(action.key);
+      written_.emplace_back(action.key);
       action.how = How::nothing;
-    } catch (const std::exception& failed) {
-      error(failure(action, failed.what()));
+    } catch (...) {
+      error(failure(action, what_happened()));
+      if (action.slot->get().version() != version) written_.emplace_back(action.key);
       take_back_extra_states();
-      fail(std::move(written));
+      fail(std::move(written_));
     }
   }
 }
@@ -170,21 +198,24 @@ void LoadPlan::prefetch(std::size_t at) const {
 void LoadPlan::commit_tensors() {
   // Copies first, as what they could still fail with (a device that is gone) then changes the
   // least.
-  std::vector<std::string_view> written;
-  for (std::uint32_t i = 0; i < actions_.size(); ++i) {
-    const LoadAction& action = actions_[i];
-    if (action.leader != i || (action.how != How::copy && action.how != How::copy_and_swap))
-      continue;
-    try {
-      action.slot->get().copy_(action.value);
-      written.push_back(action.key);
-    } catch (const std::exception& failed) {
-      error(failure(action, failed.what()));
-      take_back_extra_states();
-      fail({written.begin(), written.end()});
+  std::uint32_t i = 0;
+  try {
+    for (; i < actions_.size(); ++i) {
+      const LoadAction& action = actions_[i];
+      if (action.leader == i && (action.how == How::copy || action.how == How::copy_and_swap))
+        action.slot->get().copy_(action.value);
     }
+  } catch (...) {
+    error(failure(actions_[i], what_happened()));
+    for (std::uint32_t k = 0; k < i; ++k) {
+      const LoadAction& action = actions_[k];
+      if (action.leader == k && (action.how == How::copy || action.how == How::copy_and_swap))
+        written_.emplace_back(action.key);
+    }
+    take_back_extra_states();
+    fail(std::move(written_));
   }
-  for (std::uint32_t i = 0; i < actions_.size(); ++i) {
+  for (i = 0; i < actions_.size(); ++i) {
     LoadAction& action = actions_[i];
     prefetch(i);
     if (action.leader != i) continue;
@@ -199,7 +230,7 @@ void LoadPlan::commit_tensors() {
     }
   }
   // A parameter of the caller's, which it may be with keep_vars, is told whether it requires grad.
-  for (std::uint32_t i = 0; i < actions_.size(); ++i) {
+  for (i = 0; i < actions_.size(); ++i) {
     const LoadAction& action = actions_[i];
     if (action.leader != i || action.how != How::rebind || !action.staged.is_parameter()) continue;
     const Tensor& own = action.slot->get();
@@ -236,9 +267,9 @@ void LoadPlan::commit(const std::function<void()>& copies) {
     for (const auto& action : at_commit_) action();
     for (const HookPoint& point : committed_points_)
       SlotEditor::extras(*point.module)->load_committed.run(*point.module, result_);
-  } catch (const std::exception& failed) {
+  } catch (...) {
     error(concat("While running what a module does when a load is done, an exception occurred : ",
-                 failed.what()));
+                 what_happened()));
     std::vector<std::string> written;
     for (const LoadAction& action : actions_) written.emplace_back(action.key);
     fail(std::move(written));

@@ -87,13 +87,18 @@ void LoadPlan::collect() {
 }
 
 void LoadPlan::run_guarded(Module& module, const char* what, const std::function<void()>& f) {
+  user_code_ = true;
+  std::string failed;
   try {
-    f();
-  } catch (const std::exception& failure) {
-    error(concat("While running ", what, " of ",
-                 path_.empty() ? "the root" : concat("\"", path_.substr(0, path_.size() - 1), "\""),
-                 " (", module.type_name(), "), an exception occurred : ", failure.what()));
+    return f();
+  } catch (const std::exception& exception) {
+    failed = exception.what();
+  } catch (...) {
+    failed = "an exception that is none of std::exception";
   }
+  error(concat("While running ", what, " of ",
+               path_.empty() ? "the root" : concat("\"", path_.substr(0, path_.size() - 1), "\""),
+               " (", module.type_name(), "), an exception occurred : ", failed));
 }
 
 void LoadPlan::visit(Module& module, Source& source) {
@@ -111,8 +116,8 @@ void LoadPlan::visit(Module& module, Source& source) {
       SlotEditor::load_from_state_dict(module, context);
     } catch (const std::bad_alloc&) {
       throw;
-    } catch (const std::exception& failure) {
-      run_guarded(module, "the load step", [&] { throw Error(failure.what()); });
+    } catch (...) {
+      run_guarded(module, "the load step", [] { throw; });
     }
     path_.resize(prefix_length);
   }
@@ -122,10 +127,11 @@ void LoadPlan::visit(Module& module, Source& source) {
   for (std::size_t i = 0; i < slots.size(); ++i) {
     fetch_siblings(slots, i);
     const ChildSlot* slot = slots[i];
-    if (!slot->defined()) continue;
+    const std::shared_ptr<Module> child = slot->module();
+    if (!child) continue;
     path_ += slot->name();
     path_ += '.';
-    visit(*slot->module(), *here.source);
+    visit(*child, *here.source);
     path_.resize(prefix_length);
   }
   shared_ = outer_shared;
@@ -226,12 +232,14 @@ void LoadPlan::take(TensorSlot& slot, const Value& value, std::string_view key) 
 
 bool LoadPlan::can_renew(const LoadAction& action) const {
   const Tensor& own = action.slot->get();
+  // A value that is a parameter, or the tensor of a buffer, may be the module's own, which another
+  // action is about to change: it is taken over as it is now.
+  if (!own.is_parameter() || action.value.is_parameter()) return false;
   if (action.how == How::rebind) {
-    // A parameter that only its slot holds is as good as a new one. The value itself is taken where
-    // it is what the module is to hold: a buffer, or the caller's own parameter.
+    // A parameter that only its slot holds is as good as a new one.
     const tenon::detail::Cell& cell = *own.cell();
-    if (!own.is_parameter() || action.value.is_parameter() || cell.use_count() != 1 ||
-        cell.weak_anchor.load() != nullptr || has_registration_hooks(action.slot->kind()))
+    if (cell.use_count() != 1 || cell.weak_anchor.load() != nullptr ||
+        has_registration_hooks(action.slot->kind()))
       return false;
   }
   return BodyEditor::prepare_renewal(own.body(), action.value.body());

@@ -131,6 +131,7 @@ class LoadPlan {
   }
   bool differs(const LoadAction& earlier, const LoadAction& later) const;
   void stage_one(LoadAction& action);
+  void check_again();
   void set_extra_states();
   void take_back_extra_states();
   void commit_user_copies();
@@ -156,7 +157,8 @@ class LoadPlan {
   std::vector<HookPoint> hook_points_, committed_points_;
   std::vector<ExtraState> extra_states_, extra_before_;
   std::vector<std::function<void()>> at_commit_;
-  std::vector<std::string> errors_;
+  std::vector<std::string> errors_, written_;
+  bool user_code_ = false;  // whether hooks have run
   std::vector<std::string_view> into_meta_;
   IncompatibleKeys result_;
 };

@@ -22,9 +22,11 @@ constexpr std::size_t kFewNames = 16;
 
 Module::Module() noexcept = default;
 
-Module::Module(const Module& other) : exact_type_(other.exact_type_), training_(other.training_) {
+Module::Module(const Module& other)
+    : exact_type_(other.exact_type_.load()), training_(other.training_) {
   detail::CloneRun& run = detail::CloneRun::current();
   run.check_inside(other);
+  run.begun(*this);
   if (other.extras_) extras_ = std::make_unique<detail::ModuleExtras>(*other.extras_);
   // Slots that are members put themselves into their places when they are copied.
   try {
@@ -73,11 +75,14 @@ void Module::delete_slots() noexcept {
   if (extras_) extras_->names.clear();
   const auto delete_all = [](auto& slots, auto delete_one) {
     while (!slots.empty()) {
-      if (slots.back() == nullptr) {
-        slots.pop_back();
-      } else {
-        delete_one(slots.back());
+      auto* slot = slots.back();
+      if (slot != nullptr && slot->dynamic_) {
+        delete_one(slot);
+        continue;
       }
+      // Somebody's who gave it a module that goes before it does.
+      if (slot != nullptr) slot->owner_ = nullptr;
+      slots.pop_back();
     }
   };
   delete_all(parameters_, [](TensorSlot* slot) { delete static_cast<Parameter*>(slot); });
@@ -284,7 +289,8 @@ Module& Module::apply(const std::function<void(Module&)>& f) {
 }
 
 Module& Module::train(bool mode) {
-  for (Module* module : modules()) module->training_ = mode;
+  training_ = mode;
+  for (Module* child : children()) child->train(mode);
   return *this;
 }
 
@@ -310,6 +316,7 @@ void Module::zero_grad(const ZeroGradOptions& options) {
       parameter.set_grad({});
     } else {
       const Tensor own = grad.is_leaf() ? grad : grad.detach();
+      if (own.requires_grad()) own.requires_grad_(false);
       const NoGradScope no_grad;
       own.zero_();
       if (!own.is(grad)) parameter.set_grad(own);

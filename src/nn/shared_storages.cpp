@@ -44,6 +44,7 @@ void SharedStorages::add(const Tensor& tensor) {
   const Layout& layout = tensor.layout();
   const auto [begin, end] = reach(layout);
   Shared& shared = storages_[tensor.storage().identity()];
+  shared.numel += layout.numel();
   if (shared.cells++ == 0) {
     shared.dtype = layout.dtype;
     shared.begin = begin;
@@ -62,6 +63,8 @@ std::optional<Tensor> SharedStorages::map(const Tensor& tensor,
   if (found == storages_.end()) return std::nullopt;
   Shared& shared = found->second;
   if (shared.cells < 2 || !shared.one_dtype) return std::nullopt;
+  // Parts of something large, far from each other: what is between them is not theirs.
+  if (shared.end - shared.begin > 2 * shared.numel + 1024) return std::nullopt;
   const Layout& layout = tensor.layout();
   if (!shared.mapped.defined()) {
     Layout all = layout;

@@ -32,6 +32,7 @@ class SharedStorages {
     DType dtype = float32;
     bool one_dtype = true;
     std::int64_t begin = 0, end = 0;  // elements that are reached
+    std::int64_t numel = 0;           // of all the tensors
     Tensor mapped;
   };
 

@@ -38,7 +38,7 @@ class SlotEditor {
     return module.exact_type_;
   }
   static void set_exact_type(Module& module, const detail::ExactType& type) noexcept {
-    module.exact_type_ = &type;
+    if (module.exact_type_.load() != &type) module.exact_type_ = &type;
   }
   static detail::Named find(const Module& module, std::string_view name) {
     return module.find_name(name);

@@ -69,6 +69,7 @@ TensorSlot::TensorSlot(const TensorSlot& other)
 }
 
 TensorSlot::~TensorSlot() {
+  if (owner_ == nullptr) return;
   if (registered_) owner_->name_removed(name_);
   take_out(kind_ == Kind::parameter ? owner_->parameters_ : owner_->buffers_, this);
 }
@@ -134,8 +135,10 @@ ChildSlot::ChildSlot(const ChildSlot& other)
 }
 
 ChildSlot::~ChildSlot() {
-  if (registered_) owner_->name_removed(name_);
-  take_out(owner_->children_, this);
+  if (owner_ != nullptr) {
+    if (registered_) owner_->name_removed(name_);
+    take_out(owner_->children_, this);
+  }
   if (module_) --module_->places_;
 }
 

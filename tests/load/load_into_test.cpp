@@ -227,5 +227,50 @@ TEST_P(LoadInto, ABrokenFileLeavesTheModuleAsItWas) {
   EXPECT_NO_THROW(load_into(net, file, {.verify = false}));
 }
 
+TEST_P(LoadInto, WhatTheModuleHasSeparatelyStaysSeparate) {
+  Net tied;
+  tied.b = nn::make<nn::Linear>(8, 8);
+  tied.b->weight = tied.a->weight;
+  const std::string both = dir.file(std::string("tied") + GetParam());
+  save(tied.state_dict(), both);
+  for (const DType dtype : {float32, float64}) {
+    Net net;
+    net.b = nn::make<nn::Linear>(8, 8);
+    net.to(bfloat16);
+    load_into(net, both, {.dtype = dtype});
+    EXPECT_TRUE(equal(net.b->weight, net.a->weight));
+    EXPECT_NE(net.b->weight->data_ptr(), net.a->weight->data_ptr());
+  }
+}
+
+TEST_P(LoadInto, TheOrderInMemoryIsTheModulesUnlessItAssigns) {
+  nn::ParameterList list({ones({2, 3}), ones({2, 3})});
+  StateDict state;
+  state.set("0", arange(6).to(float32).view({3, 2}).t());
+  state.set("1", ones({1, 1}).expand({2, 3}));
+  const std::string strided = dir.file(std::string("strided") + GetParam());
+  save(state, strided);
+  auto fresh = with_device("meta", [] {
+    return nn::make<nn::ParameterList>(std::vector<Tensor>{empty({2, 3}), empty({2, 3})});
+  });
+  load_into(*fresh, strided);
+  EXPECT_TRUE((*fresh)[0].is_contiguous() && (*fresh)[1].is_contiguous());
+  EXPECT_EQ((*fresh)[0][1][2].item<int>(), 5);
+}
+
+TEST_P(LoadInto, AnAssignedParameterIsRegistered) {
+  int seen = 0;
+  auto handle = nn::register_module_parameter_registration_hook(
+      [&](nn::Module&, const std::string&, const Tensor&) {
+        ++seen;
+        return Tensor();
+      });
+  const auto net = on_meta();
+  seen = 0;
+  load_into(*net, file, {.assign = true});
+  handle.remove();
+  EXPECT_EQ(seen, 4);
+}
+
 }  // namespace
 }  // namespace tenon

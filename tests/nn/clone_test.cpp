@@ -383,5 +383,19 @@ TEST(Clone, OfAChildIsNotHeldByTheTree) {
   expect_error<ValueError>([&] { holder->append(another); }, "circle");
 }
 
+TEST(Clone, ASlotIsCopiedIntoItsModuleAndNowhereElse) {
+  class Odd final : public Layer {
+   public:
+    Odd() = default;
+    Odd(const Odd& other) : Layer(other), a(other.a) { const Parameter elsewhere(other.a); }
+    Parameter a{this, "a", ones({2})};
+
+   protected:
+    Tensor forward(const Tensor& x) override { return x; }
+  };
+  const auto odd = make<Odd>();
+  expect_error<Error>([&] { clone(*odd); }, "outside of the module");
+}
+
 }  // namespace
 }  // namespace tenon::nn

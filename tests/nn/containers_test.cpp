@@ -394,5 +394,51 @@ TEST(ParameterContainers, AreClonedWithTheirTies) {
   EXPECT_THAT(clone(*dict)->keys(), ElementsAre("z", "a"));
 }
 
+TEST(Sequential, AModuleThatIsReplacedWhileItRunsLivesUntilItIsThrough) {
+  class Replaces final : public Layer {
+   public:
+    explicit Replaces(Sequential* owner) : owner_(owner) {}
+    std::string name = "still here, and long enough to be on the heap";
+
+   protected:
+    Tensor forward(const Tensor& x) override {
+      owner_->set(0, make<Identity>());
+      EXPECT_EQ(name.substr(0, 10), "still here");
+      return x + 1;
+    }
+
+   private:
+    Sequential* owner_;
+  };
+  Sequential net;
+  net.append(make<Replaces>(&net));
+  EXPECT_EQ(net(zeros({1})).item<int>(), 1);
+  EXPECT_EQ(net(zeros({1})).item<int>(), 0);
+}
+
+TEST(Containers, AreReachedThroughTheirChild) {
+  class Net final : public Module {
+   public:
+    Child<ModuleList<Linear>> layers{this, "layers"};
+    Child<Layer> first{this, "first", nullptr};
+    Child<Linear> other{this, "other", 1, 2};
+  };
+  Net net;
+  net.layers->append(make<Linear>(1, 1)).append(make<Linear>(1, 2));
+  EXPECT_EQ(net.layers[1].out_features, 2);
+  int n = 0;
+  for (Linear& layer : net.layers) n += static_cast<int>(layer.out_features);
+  EXPECT_EQ(n, 3);
+  net.first = net.other;
+  EXPECT_EQ(net.first.get(), net.other.get());
+}
+
+TEST(ParameterList, DoesNotLoseAnEntryAfterOneWasRemovedByName) {
+  ParameterList list({ones({1}), ones({1}), ones({1})});
+  list.remove("0");
+  expect_error<ValueError>([&] { list.append(ones({1})); }, "\"2\"");
+  EXPECT_EQ(list.size(), 2u);
+}
+
 }  // namespace
 }  // namespace tenon::nn

@@ -396,5 +396,20 @@ TEST(Hooks, SeeArgumentsThatForwardTookByValue) {
   EXPECT_EQ(seen, 2U);
 }
 
+TEST(Hooks, MayOwnWhatRemovesThem) {
+  struct Recorder {
+    RemovableHandle handle;
+    ~Recorder() { handle.remove(); }
+  };
+  Linear layer(1, 1);
+  auto recorder = std::make_shared<Recorder>();
+  recorder->handle =
+      layer.register_forward_hook([recorder](Module&, const std::tuple<Tensor>&, Tensor&) {});
+  RemovableHandle handle = recorder->handle;
+  recorder.reset();
+  handle.remove();  // the last to hold the recorder goes with the hook
+  EXPECT_NO_THROW(layer(ones({1})));
+}
+
 }  // namespace
 }  // namespace tenon::nn

@@ -387,5 +387,29 @@ TEST_P(LoadHooks, DoNotKeepTheModule) {
   handle.remove();
 }
 
+TEST(LoadPostHook, ThatTakesAViewStandsInTheWayOfASwap) {
+  SmallNet net;
+  Tensor view;
+  net.register_load_state_dict_post_hook(
+      [&](Module&, IncompatibleKeys&) { view = net.fc1->weight->detach().view({-1}); });
+  StateDict state = net.state_dict();
+  for (auto& [name, tensor] : state.tensors()) tensor = tensor.to(float64).clone();
+  {
+    Tensor kept;
+    net.register_load_state_dict_post_hook(
+        [&](Module&, IncompatibleKeys&) { kept = net.fc1->bias.get().view({-1}); });
+    const SwapOnConversionScope swap;
+    expect_error<LoadError>([&] { net.load_state_dict(state, {.assign = true}); }, "fc1.bias",
+                            "live view");
+    EXPECT_EQ(net.fc1->weight->dtype(), float32);
+  }
+}
+
+TEST(LoadHooks, MayThrowAnything) {
+  SmallNet net;
+  net.register_load_state_dict_pre_hook([](Module&, LoadContext&) { throw 42; });
+  expect_error<LoadError>([&] { net.load_state_dict(net.state_dict()); }, "none of std::exception");
+}
+
 }  // namespace
 }  // namespace tenon::nn

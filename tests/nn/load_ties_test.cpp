@@ -203,5 +203,15 @@ TEST_P(LoadTies, WhatIsDeepInASharedModuleHasTwoNames) {
   before.expect_the_same();
 }
 
+TEST(LoadBySwap, TwoParametersMayExchangeTheirValues) {
+  ParameterList list({zeros({2}), ones({2})});
+  StateDict state;
+  state.set("0", list[1]);
+  state.set("1", list[0]);
+  const SwapOnConversionScope swap;
+  list.load_state_dict(state, {.assign = true});
+  EXPECT_TRUE(equal(list[0], ones({2})) && equal(list[1], zeros({2})));
+}
+
 }  // namespace
 }  // namespace tenon::nn

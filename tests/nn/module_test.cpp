@@ -385,5 +385,19 @@ TEST(ModuleText, NestsAsDeepAsItIs) {
             ")");
 }
 
+TEST(Module, TrainAsksEachClass) {
+  class Frozen final : public Layer {
+   public:
+    Module& train(bool /*mode*/ = true) override { return Layer::train(false); }
+
+   protected:
+    Tensor forward(const Tensor& x) override { return x; }
+  };
+  Sequential net(make<Linear>(1, 1), make<Frozen>());
+  net.train();
+  EXPECT_TRUE(net[0].training());
+  EXPECT_FALSE(net[1].training());
+}
+
 }  // namespace
 }  // namespace tenon::nn

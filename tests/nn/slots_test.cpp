@@ -409,5 +409,13 @@ TEST(RegistrationHooks, RunOnceForEachAndMayFail) {
   first.remove();
 }
 
+TEST(Slots, MayOutliveTheModuleTheyWereGiven) {
+  auto layer = make<Linear>(2, 2);
+  Parameter extra{layer.get(), "extra", ones({2})};
+  EXPECT_EQ(layer->parameters().size(), 3u);
+  layer.reset();
+  EXPECT_EQ(extra->size(0), 2);
+}
+
 }  // namespace
 }  // namespace tenon::nn

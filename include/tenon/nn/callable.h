@@ -60,7 +60,7 @@ class Callable<R(A...)> : public Module {
   }
   // The rest of the arguments made from nothing.
   template <class... B>
-    requires(sizeof...(B) < sizeof...(A))
+    requires(sizeof...(B) > 0 && sizeof...(B) < sizeof...(A))
   R operator()(B&&... args) {
     return with_defaults(std::index_sequence_for<B...>(),
                          std::make_index_sequence<sizeof...(A) - sizeof...(B)>(),

@@ -110,19 +110,22 @@ class HookList {
       const std::lock_guard lock(mutex_);
       return entries_ ? entries_ : std::make_shared<const std::vector<Entry>>();
     }
+    // What goes is let go of without the lock: it may be somebody's who removes a hook then.
     void add(Entry entry, bool prepend) {
+      Entries before;
       const std::lock_guard lock(mutex_);
       auto fresh = entries_ ? std::make_shared<std::vector<Entry>>(*entries_)
                             : std::make_shared<std::vector<Entry>>();
       fresh->insert(prepend ? fresh->begin() : fresh->end(), std::move(entry));
-      entries_ = std::move(fresh);
+      before = std::exchange(entries_, std::move(fresh));
     }
     void remove(std::uint64_t id) override {
+      Entries before;
       const std::lock_guard lock(mutex_);
       if (!entries_) return;
       auto fresh = std::make_shared<std::vector<Entry>>(*entries_);
       std::erase_if(*fresh, [&](const Entry& entry) { return entry.id == id; });
-      entries_ = std::move(fresh);
+      before = std::exchange(entries_, std::move(fresh));
     }
     std::shared_ptr<Table> copy() const {
       auto fresh = std::make_shared<Table>();

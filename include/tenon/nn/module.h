@@ -24,6 +24,7 @@
 #pragma once
 
 #include <any>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -163,7 +164,8 @@ class TENON_API Module {
 
   // Children first, then the module; one that has several names comes once for each.
   Module& apply(const std::function<void(Module&)>& f);
-  Module& train(bool mode = true);
+  // A class may do more; it is asked for each of its places.
+  virtual Module& train(bool mode = true);
   Module& eval() { return train(false); }
   bool training() const noexcept { return training_; }
   // DTypeError, with nothing changed, if a tensor of whole numbers is to require grad.
@@ -188,13 +190,14 @@ class TENON_API Module {
   Module& to(const Tensor& like) {
     return to(ModuleToOptions{.dtype = like.dtype(), .device = like.device()});
   }
-  Module& cpu() { return move(Device::cpu()); }
-  Module& cuda(std::optional<int> index = {}) { return move(Device::cuda(index)); }
+  Module& cpu() { return move_to(Device::cpu()); }
+  Module& cuda(std::optional<int> index = {}) { return move_to(Device::cuda(index)); }
   // Floating tensors only: whole numbers, bools and complex ones stay what they are.
   Module& floating(DType dtype);
   Module& float_() { return floating(float32); }
   Module& double_() { return floating(float64); }
   Module& half() { return floating(float16); }
+  // (In a module's own code the dtype is tenon::bfloat16.)
   Module& bfloat16() { return floating(tenon::bfloat16); }
   // Every tensor, whole numbers too.
   Module& type(DType dtype);
@@ -266,15 +269,16 @@ class TENON_API Module {
   void name_added(const detail::Named& named);
   void name_removed(std::string_view name) noexcept;
   void add_child(std::string_view name, std::shared_ptr<Module> module);
-  Module& move(Device device);
+  Module& move_to(Device device);
   detail::ModuleExtras& extras();
   void delete_slots() noexcept;
 
   std::vector<TensorSlot*> parameters_, buffers_;
   std::vector<ChildSlot*> children_;
   std::unique_ptr<detail::ModuleExtras> extras_;
-  const detail::ExactType* exact_type_ = nullptr;
-  std::int32_t places_ = 0;  // how many child slots hold it
+  // Known and counted by those who put it somewhere, which may be several threads.
+  std::atomic<const detail::ExactType*> exact_type_ = nullptr;
+  std::atomic<std::int32_t> places_ = 0;  // how many child slots hold it
   bool training_ = true;
 };
 

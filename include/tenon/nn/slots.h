@@ -268,6 +268,11 @@ class Child final : public ChildSlot {
     assign(other.module());
     return *this;
   }
+  template <std::derived_from<M> Actual>
+  Child& operator=(const Child<Actual>& other) {
+    assign(other.module());
+    return *this;
+  }
   Child& operator=(std::nullptr_t) {
     assign(nullptr);
     return *this;
@@ -281,6 +286,19 @@ class Child final : public ChildSlot {
     return *get();
   }
   explicit operator bool() const noexcept { return defined(); }
+  // Of a container, its entries.
+  template <class I>
+  decltype(auto) operator[](I&& index) const {
+    return (**this)[std::forward<I>(index)];
+  }
+  template <class C = M>
+  auto begin() const {
+    return static_cast<C&>(**this).begin();
+  }
+  template <class C = M>
+  auto end() const {
+    return static_cast<C&>(**this).end();
+  }
   // Calls the module, hooks included.
   template <class... A>
   decltype(auto) operator()(A&&... args) const {
