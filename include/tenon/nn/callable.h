@@ -172,7 +172,9 @@ class Callable<R(A...)> : public Module {
           detail::throw_wrong_arguments(module, erased.size(), sizeof...(A));
         args = module.from_any(erased, std::index_sequence_for<A...>());
       }
-      module.pre_hooks_.run(module, args);
+      // (nvcc takes a line that begins with the word module for one of C++20's.)
+      const auto& own = module.pre_hooks_;
+      own.run(module, args);
       result.emplace(module.run(args));
       post_hooks(false);
       return std::move(*result);

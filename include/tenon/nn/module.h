@@ -303,9 +303,9 @@ std::shared_ptr<M> clone(const M& module) {
 // meta and made real on the device.
 template <class M, class... A>
 std::shared_ptr<M> skip_init(Device device, A&&... args) {
-  auto module = with_device(Device::meta(), [&] { return make<M>(std::forward<A>(args)...); });
-  module->to_empty(device);
-  return module;
+  auto made = with_device(Device::meta(), [&] { return make<M>(std::forward<A>(args)...); });
+  made->to_empty(device);
+  return made;
 }
 
 }  // namespace tenon::nn
