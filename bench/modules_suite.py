@@ -14,6 +14,7 @@ import safetensors.torch
 import torch
 
 import modules_peer
+from figures import text
 from io_suite import FILES, ROOT, SomeModule, made, row
 
 MODULES = ROOT / "build" / "bench" / "bench" / "modules_bench"
@@ -46,15 +47,6 @@ TARGETS = {
 SLOW = {"load_10k", "load_reversed_10k"}
 COUNTED = ("load_10k", "load_500k")
 OTHERS = ("instructions", "load_into")
-
-
-def text(nanoseconds):
-    if nanoseconds is None:
-        return "-"
-    for unit, size in (("ms", 1e6), ("us", 1e3)):
-        if nanoseconds >= size:
-            return f"{nanoseconds / size:.2f} {unit}"
-    return f"{nanoseconds:.1f} ns"
 
 
 def verdict(met):

@@ -16,6 +16,8 @@ import sys
 
 import torch
 
+from figures import text
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "bench"
 
@@ -62,15 +64,6 @@ def build_libtorch_peer():
 
 def run_json(*command):
     return json.loads(subprocess.run(command, check=True, capture_output=True, env=PEER_ENVIRONMENT).stdout)
-
-
-def text(nanoseconds):
-    if nanoseconds is None:
-        return "-"
-    for unit, size in (("ms", 1e6), ("us", 1e3)):
-        if nanoseconds >= size:
-            return f"{nanoseconds / size:.2f} {unit}"
-    return f"{nanoseconds:.1f} ns"
 
 
 def cpu_name():

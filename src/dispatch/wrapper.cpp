@@ -1,14 +1,12 @@
 #include "tenon/wrapper.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
 #include <utility>
 
+#include "base/demangled.h"
 #include "base/text.h"
 #include "base/thread_state.h"
 #include "dispatch/wrapper_order.h"
@@ -34,10 +32,7 @@ Storage outer_storage(const Layout& layout) {
 }
 
 std::string last_name(const std::type_info& type) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), &std::free);
-  std::string name = status == 0 ? text.get() : type.name();
+  std::string name = demangled(type);
   const std::size_t arguments =
       name.find('<');  // of a template; what is inside has colons of its own
   const std::size_t colon = name.rfind("::", arguments);

@@ -50,7 +50,8 @@ class LoadInto {
   LoadInto(nn::Module& module, const Checkpoint& file, const LoadIntoOptions& options)
       : file_(file),
         options_(options),
-        incoming_(incoming(file, options)),
+        surveyed_(surveyed(file, options)),
+        incoming_(incoming(surveyed_, options)),
         plan_(module, incoming_,
               {.strict = options.strict,
                .assign = options.assign,
@@ -58,15 +59,14 @@ class LoadInto {
                .allow_meta = options.allow_meta,
                .allow_tie_conflicts = options.allow_tie_conflicts},
               true) {
-    for (const auto& [name, value] : surveyed(file, options)) {
+    for (const auto& [name, value] : surveyed_) {
       if (!value.is_tensor()) continue;
       const auto found = file.find(options.path.empty() ? name : concat(options.path, ".", name));
       if (found) places_.emplace(value.as_tensor().cell().get(), *found);
     }
     plan_.set_same([this](const Tensor& a, const Tensor& b) {
       const auto x = places_.find(a.cell().get()), y = places_.find(b.cell().get());
-      return x != places_.end() && y != places_.end() && same_place(x->second, y->second) &&
-             file_.tensors()[x->second].storage == file_.tensors()[y->second].storage;
+      return x != places_.end() && y != places_.end() && same_place(x->second, y->second);
     });
   }
 
@@ -100,8 +100,7 @@ class LoadInto {
       throw IndexError(concat(file.file(), ": there is nothing under \"", options.path, "\""));
     return StateDict(*at);
   }
-  static StateDict incoming(const Checkpoint& file, const LoadIntoOptions& options) {
-    StateDict state = surveyed(file, options);
+  static StateDict incoming(StateDict state, const LoadIntoOptions& options) {
     if (options.filter) {
       state.erase_if([&](std::string_view name, const Value& value) {
         return value.is_tensor() && !options.filter(name);
@@ -274,7 +273,8 @@ class LoadInto {
   }
   bool same_place(std::size_t a, std::size_t b) const {
     const TensorFacts &x = file_.tensors()[a], &y = file_.tensors()[b];
-    return x.offset == y.offset && x.shape == y.shape && x.stride == y.stride && x.dtype == y.dtype;
+    return x.storage == y.storage && x.offset == y.offset && x.shape == y.shape &&
+           x.stride == y.stride && x.dtype == y.dtype;
   }
 
   // What is wanted as it is in the file is loaded in one go, on all threads.
@@ -335,15 +335,23 @@ class LoadInto {
     return fresh;
   }
 
-  void convert(Item& item) {
+  // Which bytes of the file, and as what.
+  using Place = std::tuple<std::uint32_t, std::int64_t, int, int, std::string, std::string>;
+  Place place_of(const Item& item) const {
     const TensorFacts& facts = file_.tensors()[item.index];
+    return {facts.storage,
+            facts.offset,
+            static_cast<int>(facts.dtype),
+            static_cast<int>(item.dtype),
+            bracketed(facts.shape),
+            bracketed(facts.stride)};
+  }
+
+  void convert(Item& item) {
     // The second of two names for the same bytes shares the first one's.
     if (options_.assign || item.action->slot->get().is_meta()) {
       const std::lock_guard lock(mutex_);
-      const auto [found, is_new] = twins_.try_emplace(
-          {facts.storage, facts.offset, static_cast<int>(facts.dtype), static_cast<int>(item.dtype),
-           bracketed(facts.shape), bracketed(facts.stride)},
-          &item);
+      const auto [found, is_new] = twins_.try_emplace(place_of(item), &item);
       if (!is_new && item.device == found->second->device) return;
     }
     const Tensor& own = item.action->slot->get();
@@ -358,11 +366,7 @@ class LoadInto {
   void share_twins(const std::vector<Item*>& items) {
     for (Item* item : items) {
       if (item->made.defined()) continue;
-      const TensorFacts& facts = file_.tensors()[item->index];
-      const Item* first = twins_.at({facts.storage, facts.offset, static_cast<int>(facts.dtype),
-                                     static_cast<int>(item->dtype), bracketed(facts.shape),
-                                     bracketed(facts.stride)});
-      item->made = first->made.detach();
+      item->made = twins_.at(place_of(*item))->made.detach();
     }
   }
 
@@ -419,12 +423,11 @@ class LoadInto {
 
   const Checkpoint& file_;
   const LoadIntoOptions& options_;
-  StateDict incoming_;
+  StateDict surveyed_, incoming_;  // by the file's names; chosen, and by the module's
   LoadPlan plan_;
   std::unordered_map<const void*, std::size_t> places_;  // cell of the survey to place in the file
   std::vector<Item> items_;
   std::unordered_set<std::uint32_t> shared_;  // storages that different tensors lie in
-  using Place = std::tuple<std::uint32_t, std::int64_t, int, int, std::string, std::string>;
   std::map<Place, Item*> twins_;
   std::mutex mutex_;
   Meter* meter_ = nullptr;

@@ -9,6 +9,9 @@
 
 namespace tenon::nn::detail {
 
+// The key of what a module keeps beside its tensors.
+inline constexpr std::string_view kExtraState = "_extra_state";
+
 // What a name stands for; at most one of the two.
 struct Named {
   TensorSlot* tensor = nullptr;

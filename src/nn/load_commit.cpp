@@ -5,6 +5,7 @@
 
 #include "base/prefetch.h"
 #include "base/text.h"
+#include "base/what_happened.h"
 #include "core/alias.h"
 #include "core/body_editor.h"
 #include "core/swap.h"
@@ -23,17 +24,6 @@ using How = LoadAction::How;
 namespace {
 
 bool is_dense(const Tensor& tensor) { return !tensor.body().is_wrapper(); }
-
-// What the exception that is being handled says, whatever it is.
-std::string what_happened() {
-  try {
-    throw;
-  } catch (const std::exception& failed) {
-    return failed.what();
-  } catch (...) {
-    return "an exception that is none of std::exception";
-  }
-}
 
 }  // namespace
 
@@ -56,10 +46,8 @@ void LoadPlan::stage_one(LoadAction& action) {
     case How::renew: return;
     case How::rebind:
       action.staged = action.value.is_parameter() ? action.value : like_own(own, action.value);
-      if (has_registration_hooks(action.slot->kind())) {
-        action.staged = registered(action.slot->owner(), action.slot->name(), action.staged,
-                                   action.slot->kind());
-      }
+      action.staged = registered(action.slot->owner(), action.slot->name(),
+                                 std::move(action.staged), action.slot->kind());
       return;
     case How::copy_and_swap:
       action.staged = is_parameter ? like_own(own, own) : own.detach();
@@ -159,7 +147,7 @@ void LoadPlan::take_back_extra_states() {
     } catch (...) {
       error(concat("The extra state of a ", undo->module->type_name(),
                    " could not be taken back : ", what_happened()));
-      written_.push_back(concat(undo->module->type_name(), "._extra_state"));
+      written_.push_back(concat(undo->module->type_name(), ".", kExtraState));
     }
   }
 }
@@ -196,21 +184,21 @@ void LoadPlan::prefetch(std::size_t at) const {
 }
 
 void LoadPlan::commit_tensors() {
+  const auto copies = [this](std::uint32_t at) {
+    const LoadAction& action = actions_[at];
+    return action.leader == at && (action.how == How::copy || action.how == How::copy_and_swap);
+  };
   // Copies first, as what they could still fail with (a device that is gone) then changes the
   // least.
   std::uint32_t i = 0;
   try {
     for (; i < actions_.size(); ++i) {
-      const LoadAction& action = actions_[i];
-      if (action.leader == i && (action.how == How::copy || action.how == How::copy_and_swap))
-        action.slot->get().copy_(action.value);
+      if (copies(i)) actions_[i].slot->get().copy_(actions_[i].value);
     }
   } catch (...) {
     error(failure(actions_[i], what_happened()));
     for (std::uint32_t k = 0; k < i; ++k) {
-      const LoadAction& action = actions_[k];
-      if (action.leader == k && (action.how == How::copy || action.how == How::copy_and_swap))
-        written_.emplace_back(action.key);
+      if (copies(k)) written_.emplace_back(actions_[k].key);
     }
     take_back_extra_states();
     fail(std::move(written_));

@@ -11,6 +11,7 @@
 #include "base/prefetch.h"
 #include "base/text.h"
 #include "base/warn.h"
+#include "base/what_happened.h"
 #include "core/body_editor.h"
 #include "nn/extras.h"
 #include "nn/registration_hooks.h"
@@ -28,7 +29,15 @@ namespace {
 
 using How = LoadAction::How;
 
-constexpr std::string_view kExtraState = "_extra_state";
+// Of more names or problems than these, only the first are shown.
+constexpr std::size_t kAll = 200, kFirst = 20;
+
+// "a", "b"
+std::string quoted(const std::vector<std::string>& names, std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += concat(i == 0 ? "\"" : ", \"", names[i], "\"");
+  return text;
+}
 
 // "torch.Size([2, 3])"
 std::string size_text(const Shape& shape) { return Value(shape).repr(); }
@@ -69,12 +78,8 @@ LoadPlan::LoadPlan(Module& root, const StateDict& state, const LoadStateDictOpti
 
 LoadPlan::~LoadPlan() = default;
 
-void LoadPlan::missing(std::string key) {
-  missing_.push_back({order_, missing_.size(), std::move(key)});
-}
-void LoadPlan::unexpected(std::string key) {
-  unexpected_.push_back({order_, unexpected_.size(), std::move(key)});
-}
+void LoadPlan::missing(std::string key) { missing_.push_back({order_, std::move(key)}); }
+void LoadPlan::unexpected(std::string key) { unexpected_.push_back({order_, std::move(key)}); }
 
 // Collect.
 
@@ -88,17 +93,13 @@ void LoadPlan::collect() {
 
 void LoadPlan::run_guarded(Module& module, const char* what, const std::function<void()>& f) {
   user_code_ = true;
-  std::string failed;
   try {
-    return f();
-  } catch (const std::exception& exception) {
-    failed = exception.what();
+    f();
   } catch (...) {
-    failed = "an exception that is none of std::exception";
+    error(concat("While running ", what, " of ",
+                 path_.empty() ? "the root" : concat("\"", path_.substr(0, path_.size() - 1), "\""),
+                 " (", module.type_name(), "), an exception occurred : ", what_happened()));
   }
-  error(concat("While running ", what, " of ",
-               path_.empty() ? "the root" : concat("\"", path_.substr(0, path_.size() - 1), "\""),
-               " (", module.type_name(), "), an exception occurred : ", failed));
 }
 
 void LoadPlan::visit(Module& module, Source& source) {
@@ -282,13 +283,12 @@ bool LoadPlan::decide(LoadAction& action) {
   return true;
 }
 
-bool LoadPlan::note_tie(std::uint32_t index, const Tensor& own) {
+void LoadPlan::note_tie(std::uint32_t index, const Tensor& own) {
   const auto [found, is_new] = ties_.emplace(own.cell().get(), index);
-  if (is_new) return false;
+  if (is_new) return;
   // Every earlier name follows the last one.
   actions_[found->second].leader = index;
   found->second = index;
-  return true;
 }
 
 // Judge.
@@ -301,20 +301,8 @@ void LoadPlan::find_unexpected() {
   if (keys.empty()) return;
   // How far the walk had come at each prefix; where a shared module has two, both count.
   std::unordered_map<std::string, std::size_t> order;
-  std::string path;
-  std::size_t next = 0;
-  const std::function<void(const Module&)> number = [&](const Module& module) {
-    order.emplace(path, next++);
-    for (const ChildSlot* slot : module.child_slots()) {
-      if (!slot->defined()) continue;
-      const std::size_t length = path.size();
-      path += slot->name();
-      path += '.';
-      number(*slot->module());
-      path.resize(length);
-    }
-  };
-  number(root_);
+  for (const auto& [name, module] : root_.named_modules({.remove_duplicate = false}))
+    order.emplace(name.empty() ? name : concat(name, "."), order.size());
   const std::unordered_set<std::string_view> unscanned(unscanned_.begin(), unscanned_.end());
   std::vector<Found> others;
   for (std::string& key : keys) {
@@ -338,7 +326,7 @@ void LoadPlan::find_unexpected() {
     if (below_null || unscanned.contains(prefix)) continue;
     // A module looks for its extra state first.
     const bool is_extra = std::string_view(key).substr(end) == kExtraState;
-    (is_extra ? unexpected_ : others).push_back({order.at(prefix), 0, std::move(key)});
+    (is_extra ? unexpected_ : others).push_back({order.at(prefix), std::move(key)});
   }
   std::move(others.begin(), others.end(), std::back_inserter(unexpected_));
 }
@@ -382,10 +370,9 @@ void LoadPlan::check_meta() {
     }
   }
   if (left.empty()) return;
-  std::string names;
-  for (std::size_t i = 0; i < left.size() && i < 20; ++i)
-    names += concat(i == 0 ? "\"" : ", \"", left[i], "\"");
-  if (left.size() > 20) names += concat(" and ", left.size() - 20, " more");
+  const std::size_t shown = std::min(left.size(), kFirst);
+  std::string names = quoted(left, shown);
+  if (left.size() > shown) names += concat(" and ", left.size() - shown, " more");
   error(concat(left.size(), left.size() == 1 ? " tensor" : " tensors",
                " would be on meta, without data: ", names,
                ". Load with .assign = true what the state dict has, and make the others real with "
@@ -457,15 +444,13 @@ void LoadPlan::fail(std::vector<std::string> written) {
 }
 
 std::string load_error_text(const Module& root, const LoadError::Problems& problems) {
-  // Beyond so many, only the first are shown.
-  constexpr std::size_t kAll = 200, kFirst = 20;
   std::string text = concat("Error(s) in loading state_dict for ", root.type_name(), ":");
   const auto keys = [&](const char* begin, const std::vector<std::string>& names,
                         const char* field) {
     if (names.empty()) return;
     text += concat("\n\t", begin);
     const std::size_t shown = names.size() > kAll ? kFirst : names.size();
-    for (std::size_t i = 0; i < shown; ++i) text += concat(i == 0 ? "\"" : ", \"", names[i], "\"");
+    text += quoted(names, shown);
     if (shown < names.size()) {
       text += concat(" and ", names.size() - shown, " more of ", names.size(),
                      " (all are in LoadError::", field, "())");

@@ -84,7 +84,6 @@ class LoadPlan {
   // Whether two tensors of a file are one.
   void set_same(std::function<bool(const Tensor&, const Tensor&)> same) { same_ = std::move(same); }
   const LoadStateDictOptions& options() const noexcept { return options_; }
-  Module& root() const noexcept { return root_; }
   LoadActions& actions() noexcept { return actions_; }
   IncompatibleKeys& result() noexcept { return result_; }
   void error(std::string sentence) { errors_.push_back(std::move(sentence)); }
@@ -106,8 +105,8 @@ class LoadPlan {
  private:
   struct Found {  // a key, and how far the walk had come
     std::size_t order;
-    std::size_t number;
     std::string key;
+    std::size_t number = 0;  // among those of one kind, for putting them in order
   };
   struct HookPoint {  // a module with load post-hooks, and the last of its tree
     Module* module;
@@ -124,7 +123,7 @@ class LoadPlan {
   void find_unexpected();
   void check_meta();
   void warn_about_meta();
-  bool note_tie(std::uint32_t index, const Tensor& own);
+  void note_tie(std::uint32_t index, const Tensor& own);
   bool can_renew(const LoadAction& action) const;
   void note_left_out(TensorSlot& slot) {
     if (slot.get().cell()->use_count() > 1) left_out_.push_back(&slot);

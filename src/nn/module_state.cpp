@@ -13,8 +13,6 @@ namespace tenon::nn {
 
 namespace {
 
-constexpr const char* kExtraState = "_extra_state";
-
 // Gathers a tree's state. Metadata is collected beside it, because a StateDict's cannot be added
 // to.
 class Gather {
@@ -73,7 +71,8 @@ void Module::save_to_state_dict(StateDict& destination, const std::string& prefi
   };
   for (const TensorSlot* slot : parameters_) put(*slot);
   for (const TensorSlot* slot : buffers_) put(*slot);
-  if (auto extra = get_extra_state()) destination.set(prefix + kExtraState, *std::move(extra));
+  if (auto extra = get_extra_state())
+    destination.set(concat(prefix, detail::kExtraState), *std::move(extra));
 }
 
 StateDict Module::state_dict(const StateDictOptions& options) const {

@@ -1,11 +1,8 @@
 // Modules as text, the way PyTorch writes them.
-#include <cxxabi.h>
-
-#include <cstdlib>
-#include <memory>
 #include <ostream>
 #include <typeinfo>
 
+#include "base/demangled.h"
 #include "base/text.h"
 #include "nn/module_text.h"
 #include "tenon/error.h"
@@ -13,17 +10,6 @@
 #include "tenon/nn/module.h"
 
 namespace tenon::nn {
-
-namespace {
-
-std::string demangled(const std::type_info& type) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), &std::free);
-  return status == 0 ? text.get() : type.name();
-}
-
-}  // namespace
 
 // The last component, without template arguments: "net::(anonymous namespace)::Block<3>" is Block.
 std::string class_name_of(const std::type_info& type) {

@@ -10,16 +10,6 @@ namespace tenon::nn::detail {
 
 namespace {
 
-// The elements of its storage that a tensor reaches: from its first to behind its last.
-std::pair<std::int64_t, std::int64_t> reach(const Layout& layout) {
-  std::int64_t last = layout.offset;
-  for (std::size_t i = 0; i < layout.shape.size(); ++i) {
-    if (layout.shape[i] == 0) return {layout.offset, layout.offset};
-    last += (layout.shape[i] - 1) * layout.strides[i];
-  }
-  return {layout.offset, last + 1};
-}
-
 // A storage nobody but one tensor holds is not shared, which is all there is to know of most.
 bool may_share(const Tensor& tensor) {
   return tensor.defined() && !tensor.body().is_wrapper() && tensor.storage().use_count() > 1;
@@ -40,9 +30,12 @@ SharedStorages::SharedStorages(const Module& root, bool recurse) {
 }
 
 void SharedStorages::add(const Tensor& tensor) {
-  if (!may_share(tensor) || !seen_.emplace(tensor.cell().get(), true).second) return;
+  if (!may_share(tensor) || !seen_.insert(tensor.cell().get()).second) return;
   const Layout& layout = tensor.layout();
-  const auto [begin, end] = reach(layout);
+  // Elements of the storage, from the first to behind the last; none is at the offset, and no
+  // further.
+  const std::int64_t begin = layout.offset;
+  const std::int64_t end = std::max(begin, required_bytes(layout) / layout.itemsize());
   Shared& shared = storages_[tensor.storage().identity()];
   shared.numel += layout.numel();
   if (shared.cells++ == 0) {

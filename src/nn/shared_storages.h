@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "tenon/nn/module.h"
 #include "tenon/tensor.h"
@@ -27,7 +28,6 @@ class SharedStorages {
 
  private:
   struct Shared {
-    const void* first_cell = nullptr;
     std::int64_t cells = 0;
     DType dtype = float32;
     bool one_dtype = true;
@@ -37,7 +37,7 @@ class SharedStorages {
   };
 
   std::unordered_map<const void*, Shared> storages_;
-  std::unordered_map<const void*, bool> seen_;  // cells
+  std::unordered_set<const void*> seen_;  // cells
 };
 
 }  // namespace tenon::nn::detail

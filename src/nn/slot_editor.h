@@ -16,9 +16,6 @@ namespace tenon::nn {
 class SlotEditor {
  public:
   static void rebind(TensorSlot& slot, Tensor value) noexcept { slot.value_ = std::move(value); }
-  static void set_persistent(TensorSlot& slot, bool persistent) noexcept {
-    slot.persistent_ = persistent;
-  }
   static bool is_dynamic(const TensorSlot& slot) noexcept { return slot.dynamic_; }
   static bool is_dynamic(const ChildSlot& slot) noexcept { return slot.dynamic_; }
   static void assign(TensorSlot& slot, Tensor value) { slot.assign(std::move(value)); }
