@@ -32,21 +32,50 @@ if(TENON_DEVELOPER)
   find_program(TENON_CCACHE ccache)
   mark_as_advanced(TENON_CCACHE)
   if(TENON_CCACHE)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${TENON_CCACHE})
+    # Without this ccache does not keep what was compiled with precompiled headers.
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${TENON_CCACHE})
   endif()
+endif()
+
+function(tenon_objects target)
+  add_library(${target} OBJECT ${ARGN})
+  target_link_libraries(${target} PRIVATE tenon_options)
+  # A multiply and an add are fused where the source says so, and nowhere else: results are the same on every machine.
+  target_compile_options(${target} PRIVATE -ffp-contract=off)
+  # Exported functions may call each other directly, as in a static library.
+  target_compile_options(${target} PRIVATE -fno-semantic-interposition -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  set_target_properties(${target} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+endfunction()
+
+# The standard headers most files include, compiled once. Not with g++ 12, whose warnings then see mistakes in them; so
+# there, and in a program's own build, every file has to include what it uses.
+set(TENON_PRECOMPILE OFF)
+if(TENON_DEVELOPER AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  set(TENON_PRECOMPILE ON)
+endif()
+if(TENON_PRECOMPILE)
+  tenon_objects(tenon_standard_headers ${CMAKE_CURRENT_LIST_DIR}/empty.cpp)
+  target_precompile_headers(tenon_standard_headers PRIVATE
+    <algorithm> <array> <atomic> <bit> <charconv> <cmath> <complex> <cstdint> <cstring> <functional> <limits> <map> <memory>
+    <mutex> <optional> <ostream> <span> <string> <string_view> <unordered_map> <unordered_set> <utility> <variant> <vector>)
 endif()
 
 # tenon_layer(name sources...): one folder of src/, compiled once.
 function(tenon_layer name)
-  add_library(layer_${name} OBJECT ${ARGN})
-  target_link_libraries(layer_${name} PRIVATE tenon_options)
-  # A multiply and an add are fused where the source says so, and nowhere else: results are the same on every machine.
-  target_compile_options(layer_${name} PRIVATE -ffp-contract=off)
-  # Exported functions may call each other directly, as in a static library.
-  target_compile_options(layer_${name} PRIVATE -fno-semantic-interposition -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
-  target_include_directories(layer_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-  set_target_properties(layer_${name} PROPERTIES
-    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  tenon_objects(layer_${name} ${ARGN})
+  if(TENON_PRECOMPILE)
+    target_precompile_headers(layer_${name} REUSE_FROM tenon_standard_headers)
+  endif()
+endfunction()
+
+# tenon_unoptimised_with_sanitizers(sources...): those of many instantiations, which an optimiser takes a minute for when
+# every access in them is also checked.
+function(tenon_unoptimised_with_sanitizers)
+  if(TENON_SANITIZERS)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O0 SKIP_PRECOMPILE_HEADERS ON)
+  endif()
 endfunction()
 
 # tenon_link_unit(target EXPORT_AS name FROM layers... [LINK units...] [USE libraries...]): a library that programs link, and
@@ -65,4 +94,8 @@ function(tenon_link_unit target)
   set_target_properties(${target} PROPERTIES
     LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
     EXPORT_NAME ${unit_EXPORT_AS})
+  # A function that another library has and does not export is missed here, not by the first program that links.
+  if(BUILD_SHARED_LIBS AND NOT TENON_SANITIZERS AND NOT APPLE)
+    target_link_options(${target} PRIVATE LINKER:-z,defs)
+  endif()
 endfunction()

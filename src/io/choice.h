@@ -23,6 +23,6 @@ const Value& at_path(const Value& tree, const std::string& path, const Document&
 Value without(const Value& tree, const std::unordered_set<std::uint64_t>& dropped);
 
 // A state dict with other names. ValueError if it is none, or two entries get one name.
-Value renamed(const Value& tree, const KeyMap& names);
+TENON_API Value renamed(const Value& tree, const KeyMap& names);
 
 }  // namespace tenon

@@ -101,6 +101,9 @@ class SameValues {
     if (layout.numel() == 0) return out;
     if (layout.conj || layout.neg) return packed(tensor.resolve_conj().resolve_neg());
     const auto itemsize = static_cast<std::size_t>(layout.itemsize());
+    if (tensor.is_contiguous())
+      return {static_cast<const char*>(tensor.data_ptr()),
+              static_cast<std::size_t>(tensor.nbytes())};
     std::vector<std::int64_t> index(layout.shape.size());
     for (;;) {
       std::int64_t place = 0;
