@@ -1,7 +1,9 @@
 #include "core/swap.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -145,25 +147,49 @@ void swap_checked(const Tensor& a, const Tensor& b) noexcept {
   BodyEditor::swap(*a.cell(), *b.cell());
 }
 
+namespace {
+
+bool grad_fits(const detail::AutogradMeta& meta, const Body& body) {
+  const Tensor& grad = meta.grad;
+  const Layout& layout = body.layout();
+  return grad.defined() && grad.shape() == layout.shape && grad.dtype() == layout.dtype &&
+         grad.device() == layout.device;
+}
+
+}  // namespace
+
+void prepare_carry_over(const Body& from, Body& to) {
+  const detail::AutogradMeta* meta = BodyEditor::autograd(from);
+  if (meta != nullptr && (grad_fits(*meta, to) || !meta->hooks.empty())) {
+    auto& hooks = BodyEditor::need_autograd(to).hooks;
+    hooks.reserve(hooks.size() + meta->hooks.size());
+  }
+  if (const detail::Attributes* attributes = BodyEditor::attributes(from)) {
+    auto& values = BodyEditor::need_attributes(to).values;
+    values.reserve(values.size() + attributes->values.size());
+  }
+}
+
 void carry_over(Body& from, Body& to) {
-  if (detail::AutogradMeta* meta = BodyEditor::autograd(from)) {
-    const bool fits = meta->grad.defined() && meta->grad.shape() == to.layout().shape &&
-                      meta->grad.dtype() == to.layout().dtype &&
-                      meta->grad.device() == to.layout().device;
+  detail::AutogradMeta* meta = BodyEditor::autograd(from);
+  if (meta != nullptr) {
+    const bool fits = grad_fits(*meta, to);
     if (fits || !meta->hooks.empty()) {
       detail::AutogradMeta& other = BodyEditor::need_autograd(to);
       if (fits && !other.grad.defined()) std::swap(other.grad, meta->grad);
-      other.hooks.insert(other.hooks.end(), meta->hooks.begin(), meta->hooks.end());
+      std::move(meta->hooks.begin(), meta->hooks.end(), std::back_inserter(other.hooks));
       meta->hooks.clear();
     }
   }
   if (detail::Attributes* attributes = BodyEditor::attributes(from)) {
     auto& values = BodyEditor::need_attributes(to).values;
-    for (auto& [name, value] : attributes->values) {
-      const auto same = [&](const auto& entry) { return entry.first == name; };
-      if (std::find_if(values.begin(), values.end(), same) == values.end())
-        values.emplace_back(name, value);
+    const std::size_t own = values.size();
+    for (auto& entry : attributes->values) {
+      const auto same = [&](const auto& other) { return other.first == entry.first; };
+      const auto end = values.begin() + static_cast<std::ptrdiff_t>(own);
+      if (std::find_if(values.begin(), end, same) == end) values.push_back(std::move(entry));
     }
+    attributes->values.clear();
   }
 }
 

@@ -11,7 +11,9 @@ TENON_API void check_swap(const Tensor& a, const Tensor& b);
 // Swaps two that can be.
 TENON_API void swap_checked(const Tensor& a, const Tensor& b) noexcept;
 // Moves from one body to another what belongs to the tensor rather than to its data: hooks and
-// attributes, and the grad if it fits.
+// attributes, and the grad if it fits. After preparing it, and with nothing added to the first
+// since, it asks for no memory.
+TENON_API void prepare_carry_over(const Body& from, Body& to);
 TENON_API void carry_over(Body& from, Body& to);
 
 }  // namespace tenon

@@ -76,6 +76,7 @@ class LoadInto {
       if (plan_.actions()[i].leader == i) decide(plan_.actions()[i]);
     }
     plan_.judge();
+    find_shared();
     LoadIntoReport report = describe();
     check_budget(report);
     if (options_.dry_run) return report;
@@ -142,7 +143,7 @@ class LoadInto {
     }
     if (user_defined && (plan_.swaps() || !options_.assign)) {
       item.how = LoadStep::How::handed;
-      action.how = plan_.swaps() ? How::swap : How::copy;
+      action.how = plan_.swaps() ? How::swap : How::nothing;
     } else if (!options_.assign && !own.is_meta() && own.dtype() == item.dtype &&
                own.device() == item.device) {
       item.how = LoadStep::How::copied;
@@ -181,10 +182,16 @@ class LoadInto {
     LoadIntoReport report;
     static_cast<nn::IncompatibleKeys&>(report) = plan_.result();
     std::uint64_t largest = 0;
+    std::unordered_set<std::uint32_t> counted;
     for (const Item& item : items_) {
       const TensorFacts& facts = file_.tensors()[item.index];
       const std::uint64_t in_file = bytes_in_file(item);
-      const auto made = static_cast<std::uint64_t>(facts.shape.numel() * itemsize(item.dtype));
+      auto made = static_cast<std::uint64_t>(facts.shape.numel() * itemsize(item.dtype));
+      if (goes_whole(item)) {
+        // With its storage, once.
+        const std::uint64_t all = file_.storages()[facts.storage].nbytes;
+        made = counted.insert(facts.storage).second ? std::max(all, made) : 0;
+      }
       report.steps.push_back({std::string(item.action->key), facts.name, item.how, facts.shape,
                               facts.dtype, item.dtype, item.device, in_file});
       switch (item.how) {
@@ -193,13 +200,16 @@ class LoadInto {
           if (options_.full_staging) report.peak_bytes += made;
           break;
         case LoadStep::How::mapped: break;
-        case LoadStep::How::replaced:
         case LoadStep::How::handed:
+          // One after another; what its class keeps of it is the class's affair.
+          report.bytes_read += !plan_.swaps() && verifies() ? 2 * in_file : in_file;
+          if (plan_.swaps()) report.bytes_made += made;
+          largest = std::max(largest, std::max(in_file, made));
+          break;
+        case LoadStep::How::replaced:
           report.bytes_read += in_file;
           report.bytes_made += made;
-          // What is handed over is there as a whole; the rest comes in pieces.
-          largest = std::max(
-              largest, item.how == LoadStep::How::handed ? in_file : std::min(in_file, kPieces));
+          largest = std::max(largest, std::min(in_file, kPieces));
           break;
       }
     }
@@ -239,13 +249,12 @@ class LoadInto {
 
   void stage() {
     const NoGradScope no_grad;
-    find_shared();
     load_unconverted();
     std::vector<Item*> one_by_one;
     std::vector<Item*> in_place;
     for (Item& item : items_) {
       if (item.made.defined()) continue;
-      if (item.how == LoadStep::How::copied && !options_.full_staging) {
+      if (is_written_at_commit(item)) {
         in_place.push_back(&item);
       } else if (item.how == LoadStep::How::handed) {
         hand_over(item);
@@ -261,12 +270,28 @@ class LoadInto {
     for (Item& item : items_) put_into_plan(item);
   }
 
+  bool is_written_at_commit(const Item& item) const {
+    return (item.how == LoadStep::How::copied && !options_.full_staging) ||
+           (item.how == LoadStep::How::handed && !plan_.swaps());
+  }
+
+  // Whether it is loaded with the whole of its storage: because it is wanted as it is, or because
+  // others that lie over it are. Not if most of the storage is nobody's.
+  bool goes_whole(const Item& item) const {
+    const TensorFacts& facts = file_.tensors()[item.index];
+    if (item.how != LoadStep::How::replaced) return false;
+    const std::uint64_t all = file_.storages()[facts.storage].nbytes;
+    if (all > 2 * wanted_.at(facts.storage) + (std::uint64_t{1} << 20)) return false;
+    return (item.dtype == facts.dtype && item.device.is_cpu()) || shared_.contains(facts.storage);
+  }
+
   // Tensors that lie over each other in the file are loaded together, so that they still do.
   void find_shared() {
     std::map<std::uint32_t, const Item*> first;
     for (const Item& item : items_) {
       if (item.how != LoadStep::How::replaced) continue;
       const std::uint32_t storage = file_.tensors()[item.index].storage;
+      wanted_[storage] += bytes_in_file(item);
       const auto [found, is_new] = first.emplace(storage, &item);
       if (!is_new && !same_place(item.index, found->second->index)) shared_.insert(storage);
     }
@@ -281,11 +306,8 @@ class LoadInto {
   void load_unconverted() {
     std::unordered_map<std::string_view, Item*> wanted;
     for (Item& item : items_) {
-      const TensorFacts& facts = file_.tensors()[item.index];
-      const bool as_it_is = item.dtype == facts.dtype && item.device.is_cpu();
-      if (item.how == LoadStep::How::mapped ||
-          (item.how == LoadStep::How::replaced && (as_it_is || shared_.contains(facts.storage))))
-        wanted.emplace(facts.name, &item);
+      if (item.how == LoadStep::How::mapped || goes_whole(item))
+        wanted.emplace(file_.tensors()[item.index].name, &item);
     }
     if (wanted.empty()) return;
     // Storages are read whole, which may be more than the tensors were counted for.
@@ -377,7 +399,6 @@ class LoadInto {
     read_into_any(file_, item.index, value, verifies(), tell());
     LoadAction& action = *item.action;
     action.value = value;
-    if (action.how == How::copy) return;
     plan_.stage_now(action);
     action.value = stand_in_;
   }
@@ -407,14 +428,21 @@ class LoadInto {
   void copy_into_place() {
     std::vector<std::string> written;
     for (Item& item : items_) {
-      if (item.how != LoadStep::How::copied || options_.full_staging) continue;
+      if (!is_written_at_commit(item)) continue;
+      const Tensor& own = item.action->slot->get();
+      const std::int64_t version = own.version();
       try {
-        const Tensor& own = item.action->slot->get();
-        read_into_any(file_, item.index, own, verifies(), tell_only());
-        BodyEditor::bump_version(own.body());
+        if (item.how == LoadStep::How::handed) {
+          const Tensor value = empty(own.shape(), {.dtype = item.dtype, .device = item.device});
+          read_into_any(file_, item.index, value, verifies(), tell_only());
+          own.copy_(value);
+        } else {
+          BodyEditor::bump_version(own.body());
+          read_into_any(file_, item.index, own, verifies(), tell_only());
+        }
         written.emplace_back(item.action->key);
       } catch (const std::exception& failed) {
-        written.emplace_back(item.action->key);
+        if (own.version() != version) written.emplace_back(item.action->key);
         plan_.error(plan_.failure(*item.action, failed.what()));
         plan_.fail(std::move(written));
       }
@@ -428,6 +456,7 @@ class LoadInto {
   std::unordered_map<const void*, std::size_t> places_;  // cell of the survey to place in the file
   std::vector<Item> items_;
   std::unordered_set<std::uint32_t> shared_;  // storages that different tensors lie in
+  std::unordered_map<std::uint32_t, std::uint64_t> wanted_;  // bytes of storages that are replaced
   std::map<Place, Item*> twins_;
   std::mutex mutex_;
   Meter* meter_ = nullptr;

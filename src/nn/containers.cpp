@@ -31,6 +31,10 @@ std::pair<std::size_t, std::size_t> slice_of(std::int64_t begin, std::optional<s
   return {static_cast<std::size_t>(from), static_cast<std::size_t>(std::max(from, to))};
 }
 
+const ChildSlot* child_named(const Module& module, std::string_view name) {
+  return SlotEditor::find(module, name).child;
+}
+
 namespace {
 
 void check_not_null(const Module* module) {

@@ -57,7 +57,8 @@ class Conversion {
   void stage() {
     const NoGradScope no_grad;
     for_each_slot([this](TensorSlot& slot) { stage_slot(slot); });
-    // The function may have taken views of tensors that it was not asked about yet.
+    // The function may have taken views of tensors that it was not asked about yet, and given them
+    // hooks.
     for (Replacement& one : replacements_) {
       if (one.how == How::renew &&
           !BodyEditor::prepare_renewal(one.slot->get().body(), one.fresh.body())) {
@@ -65,10 +66,17 @@ class Conversion {
         one.fresh = make_parameter(one.fresh, one.slot->get().requires_grad());
         check(one.slot->get(), one.fresh, *one.slot, "");
       }
+      if (one.how == How::swap) prepare_carry_over(one.slot->get().body(), one.fresh.body());
+    }
+    for (const auto& [index, grad] : grads_) {
+      const Replacement& one = replacements_[index];
+      if (one.how == How::swap || one.how == How::rebind)
+        BodyEditor::need_autograd(one.fresh.body());
     }
   }
 
-  // Nothing here fails.
+  // Nothing here fails: what it takes has been asked for. (But for the layout of a tensor of more
+  // than five dimensions whose data is set.)
   void commit() {
     for (std::size_t i = 0; i < replacements_.size(); ++i) commit_one(replacements_[i]);
     for (const auto& [index, grad] : grads_) commit_grad(replacements_[index], grad);

@@ -55,7 +55,10 @@ RemovableHandle add(HookList<F>& list, F hook, std::atomic<bool>& any, bool alwa
 
 }  // namespace
 
-bool has_global_forward_hooks() noexcept { return any_forward.load(std::memory_order_acquire); }
+bool has_global_forward_hooks() noexcept {
+  return any_forward.load(std::memory_order_acquire) &&
+         (!global_hooks().forward_pre.empty() || !global_hooks().forward.empty());
+}
 HookList<GlobalForwardPreHook>& global_forward_pre_hooks() { return global_hooks().forward_pre; }
 HookList<GlobalForwardHook>& global_forward_hooks() { return global_hooks().forward; }
 

@@ -48,6 +48,8 @@ void LoadPlan::stage_one(LoadAction& action) {
       action.staged = action.value.is_parameter() ? action.value : like_own(own, action.value);
       action.staged = registered(action.slot->owner(), action.slot->name(),
                                  std::move(action.staged), action.slot->kind());
+      // So that it can be told to require grad without asking for memory.
+      if (is_parameter && own.requires_grad()) BodyEditor::need_autograd(action.staged.body());
       return;
     case How::copy_and_swap:
       action.staged = is_parameter ? like_own(own, own) : own.detach();
@@ -75,6 +77,7 @@ void LoadPlan::stage_one(LoadAction& action) {
     }
   }
   check_swap(own, action.staged);
+  prepare_carry_over(own.body(), action.staged.body());
 }
 
 void LoadPlan::stage() {

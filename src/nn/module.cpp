@@ -135,7 +135,7 @@ void Module::name_added(const detail::Named& named) {
     return;
   }
   if (parameters_.size() + buffers_.size() + children_.size() <= kFewNames) return;
-  auto& names = extras().names;
+  decltype(detail::ModuleExtras::names) names;  // there with all names in it, or not at all
   for (const auto* slots : {&parameters_, &buffers_}) {
     for (TensorSlot* slot : *slots) {
       if (slot != nullptr && slot->registered_)
@@ -147,6 +147,7 @@ void Module::name_added(const detail::Named& named) {
       names.emplace(slot->name_, detail::Named{nullptr, slot});
   }
   names.emplace(named.tensor != nullptr ? named.tensor->name_ : named.child->name_, named);
+  extras().names = std::move(names);
 }
 
 void Module::name_removed(std::string_view name) noexcept {

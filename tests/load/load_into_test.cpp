@@ -272,5 +272,30 @@ TEST_P(LoadInto, AnAssignedParameterIsRegistered) {
   EXPECT_EQ(seen, 4);
 }
 
+TEST_P(LoadInto, OfALargeStorageTakesWhatItWants) {
+  const Tensor large = arange(4'000'000).to(float32);
+  StateDict state;
+  state.set("0", large.narrow(0, 0, 4));
+  state.set("1", large.narrow(0, 3'999'990, 4));
+  const std::string sliced = dir.file(std::string("sliced") + GetParam());
+  save(state, sliced);
+  auto list = with_device("meta", [] {
+    return nn::make<nn::ParameterList>(std::vector<Tensor>{empty({4}), empty({4})});
+  });
+  const auto report = load_into(*list, sliced, {.memory_budget = 1 << 16});
+  EXPECT_EQ((*list)[1][3].item<int>(), 3'999'993);
+  EXPECT_LE((*list)[0].storage().nbytes(), 64u);
+  EXPECT_LE(report.peak_bytes, 1u << 16);
+}
+
+TEST_P(LoadInto, AUserDefinedTensorThatCannotCopyLeavesTheModuleAsItWas) {
+  Net net;
+  net.a->weight = nn::make_parameter(make_tensor<ScaledTensor>(net.a->weight, 0.5));
+  const Tensor before = net.b->weight->clone();
+  const std::string message = message_of<LoadError>([&] { load_into(net, file); });
+  EXPECT_THAT(message, HasSubstr("a.weight"));
+  EXPECT_TRUE(equal(before, net.b->weight));
+}
+
 }  // namespace
 }  // namespace tenon

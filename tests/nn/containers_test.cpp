@@ -440,5 +440,15 @@ TEST(ParameterList, DoesNotLoseAnEntryAfterOneWasRemovedByName) {
   EXPECT_EQ(list.size(), 2u);
 }
 
+TEST(Sequential, WithNamesIsMadeInPlace) {
+  class Net final : public Module {
+   public:
+    Child<Sequential> head{this, "head", {{"fc", make<Linear>(1, 2)}, {"out", make<Identity>()}}};
+  };
+  Net net;
+  EXPECT_EQ(net.named_parameters()[0].first, "head.fc.weight");
+  EXPECT_EQ(make<Sequential>({{"a", make<Identity>()}})->named_children()[0].first, "a");
+}
+
 }  // namespace
 }  // namespace tenon::nn

@@ -1,6 +1,5 @@
 // Loads that are refused: the text, character for character, the fields, and a module that nothing
 // has happened to.
-#include <chrono>
 #include <optional>
 
 #include "support/matchers.h"
@@ -278,7 +277,7 @@ TEST_P(LoadErrors, ExtraStateIsNotSetIfAnythingElseIsWrong) {
   EXPECT_THAT(net.first->given, IsEmpty());
 }
 
-// Many keys.
+// Many keys: if any of this took the square of them, it would not end before ctest does.
 
 TEST(LoadErrorsOfManyKeys, AreShortInTextCompleteInFieldsAndLinearInTime) {
   constexpr int kKeys = 500'000;
@@ -289,7 +288,6 @@ TEST(LoadErrorsOfManyKeys, AreShortInTextCompleteInFieldsAndLinearInTime) {
     net.register_parameter("p" + std::to_string(i), one);
     state.set("q" + std::to_string(i), other);
   }
-  const auto begin = std::chrono::steady_clock::now();
   try {
     net.load_state_dict(state);
     FAIL() << "no exception";
@@ -302,7 +300,6 @@ TEST(LoadErrorsOfManyKeys, AreShortInTextCompleteInFieldsAndLinearInTime) {
     EXPECT_THAT(text, HasSubstr("\"p19\" and 499980 more of 500000 (all are in "
                                 "LoadError::missing_keys()). \n\tUnexpected key(s)"));
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
 }
 
 TEST(LoadErrorsOfManyKeys, TwoHundredAreShownInFull) {
@@ -323,12 +320,10 @@ TEST(LoadErrorsOfManyKeys, OneTensorOfVeryManyNamesIsLinearToo) {
     net.register_parameter("p" + std::to_string(i), one);
     state.set("p" + std::to_string(i), value);
   }
-  const auto begin = std::chrono::steady_clock::now();
   for (const bool assign : {false, true})
     EXPECT_TRUE(net.load_state_dict(state, {.assign = assign}).empty());
   EXPECT_TRUE(net["p0"].is(net["p199999"]));
   EXPECT_EQ(net["p0"].item<double>(), 1);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
 }  // namespace

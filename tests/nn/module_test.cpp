@@ -263,9 +263,17 @@ TEST(Module, IsMadeWithoutValuesWhenAskedTo) {
   EXPECT_EQ(linear->weight->device(), Device::cpu());
   EXPECT_EQ(linear->repr(), "Linear(in_features=3, out_features=4, bias=True)");
   EXPECT_TRUE(linear->weight->requires_grad());
+  EXPECT_FALSE(skip_init<Linear>(Device::cpu(), 3, 4, {.bias = false})->bias.defined());
   const Generator before = default_generator().clone_state();
   skip_init<Linear>(Device::cpu(), 3, 4);
   EXPECT_TRUE(equal(before.get_state(), default_generator().get_state()));
+}
+
+TEST(Module, IsCalledAsSoonAsItEvaluates) {
+  Linear linear(3, 4);
+  const Tensor x = ones({2, 3});
+  EXPECT_TRUE(equal(linear.eval()(x), linear(x)));
+  EXPECT_FALSE(linear.training());
 }
 
 TEST(Module, CannotBeCalledWithoutAForward) {

@@ -417,5 +417,14 @@ TEST(Slots, MayOutliveTheModuleTheyWereGiven) {
   EXPECT_EQ(extra->size(0), 2);
 }
 
+TEST(Slots, AreUsedAsTensors) {
+  const Linear layer(2, 1, {.bias = false});
+  EXPECT_TRUE(layer.weight);
+  EXPECT_FALSE(layer.bias);
+  EXPECT_EQ(layer.weight[0].shape(), Shape({2}));
+  EXPECT_TRUE(equal(layer.weight * 2, layer.weight.get() + *layer.weight));
+  EXPECT_TRUE(equal(exp(layer.weight), layer.weight->exp()));
+}
+
 }  // namespace
 }  // namespace tenon::nn

@@ -53,6 +53,12 @@ class Callable<R(A...)> : public Module {
   using ForwardPreHook = std::function<void(Module&, Args& args)>;
   using ForwardHook = std::function<void(Module&, const Args& args, R& result)>;
 
+  // So that it can be called at once: net.eval()(x).
+  Callable& eval() {
+    Module::eval();
+    return *this;
+  }
+
   R operator()(A... args) {
     if (pre_hooks_.empty() && hooks_.empty() && !detail::has_global_forward_hooks()) [[likely]]
       return forward(std::forward<A>(args)...);

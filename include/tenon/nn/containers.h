@@ -34,6 +34,8 @@ TENON_API std::size_t position(std::int64_t index, std::size_t size, bool end_al
 TENON_API void sequence_append(Module& list, std::shared_ptr<Module> module);
 TENON_API void sequence_set(Module& list, std::int64_t index, std::shared_ptr<Module> module);
 TENON_API void sequence_insert(Module& list, std::int64_t index, std::shared_ptr<Module> module);
+// Null if there is none of that name.
+TENON_API const ChildSlot* child_named(const Module& module, std::string_view name);
 TENON_API std::shared_ptr<Module> sequence_pop(Module& list, std::int64_t index);
 TENON_API const std::shared_ptr<Module>& sequence_at(const Module& list, std::int64_t index);
 // What may be in them.
@@ -243,12 +245,7 @@ class ModuleDict : public Module {
   }
 
   std::size_t size() const noexcept { return child_slots().size(); }
-  bool contains(std::string_view key) const {
-    for (const ChildSlot* slot : child_slots()) {
-      if (slot->registered() && slot->name() == key) return true;
-    }
-    return false;
-  }
+  bool contains(std::string_view key) const { return detail::child_named(*this, key) != nullptr; }
   std::vector<std::string> keys() const {
     std::vector<std::string> keys;
     for (const ChildSlot* slot : child_slots()) {
@@ -261,10 +258,8 @@ class ModuleDict : public Module {
     detail::throw_no_module(key);
   }
   std::shared_ptr<M> share(std::string_view key) const {
-    for (const ChildSlot* slot : child_slots()) {
-      if (slot->registered() && slot->name() == key)
-        return std::static_pointer_cast<M>(slot->module());
-    }
+    if (const ChildSlot* slot = detail::child_named(*this, key))
+      return std::static_pointer_cast<M>(slot->module());
     detail::throw_no_entry(*this, key);
   }
 

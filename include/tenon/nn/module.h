@@ -25,6 +25,7 @@
 
 #include <any>
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -302,10 +303,27 @@ std::shared_ptr<M> clone(const M& module) {
 // A module whose tensors have memory but no values, drawn no random numbers for: it is built on
 // meta and made real on the device.
 template <class M, class... A>
+  requires std::constructible_from<M, A...>
 std::shared_ptr<M> skip_init(Device device, A&&... args) {
   auto made = with_device(Device::meta(), [&] { return make<M>(std::forward<A>(args)...); });
   made->to_empty(device);
   return made;
+}
+template <class M, class A>
+std::shared_ptr<M> skip_init(Device device, A&& a, typename detail::OptionsOf<M>::type options) {
+  return skip_init<M, A, typename detail::OptionsOf<M>::type&>(device, std::forward<A>(a), options);
+}
+template <class M, class A, class B>
+std::shared_ptr<M> skip_init(Device device, A&& a, B&& b,
+                             typename detail::OptionsOf<M>::type options) {
+  return skip_init<M, A, B, typename detail::OptionsOf<M>::type&>(device, std::forward<A>(a),
+                                                                  std::forward<B>(b), options);
+}
+template <class M, class A, class B, class C>
+std::shared_ptr<M> skip_init(Device device, A&& a, B&& b, C&& c,
+                             typename detail::OptionsOf<M>::type options) {
+  return skip_init<M, A, B, C, typename detail::OptionsOf<M>::type&>(
+      device, std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), options);
 }
 
 }  // namespace tenon::nn

@@ -16,6 +16,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,11 +27,18 @@
 #include "tenon/api.h"
 #include "tenon/tensor.h"
 
+namespace tenon {
+
+// A base by which operators and functions of tensors are found for what is used as one.
+struct FindsTensorFunctions {};
+
+}  // namespace tenon
+
 namespace tenon::nn {
 
 class Module;
 
-class TENON_API TensorSlot {
+class TENON_API TensorSlot : public FindsTensorFunctions {
  public:
   enum class Kind : std::uint8_t { parameter, buffer };
 
@@ -47,6 +55,8 @@ class TENON_API TensorSlot {
   operator const Tensor&() const noexcept { return value_; }
   const Tensor* operator->() const noexcept { return &value_; }
   const Tensor& operator*() const noexcept { return value_; }
+  Tensor operator[](std::int64_t index) const { return value_[index]; }
+  explicit operator bool() const noexcept { return defined(); }
 
   TensorSlot& operator=(const TensorSlot&) = delete;
 
@@ -175,6 +185,14 @@ std::shared_ptr<M> make(A&& a, B&& b, C&& c, D&& d, typename detail::OptionsOf<M
       std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), std::forward<D>(d), options);
 }
 
+// Modules with names of their own: make<Sequential>({{"fc", make<Linear>(3, 5)}, ...}).
+using NamedModuleList = std::initializer_list<std::pair<std::string, std::shared_ptr<Module>>>;
+template <class M>
+  requires std::constructible_from<M, NamedModuleList>
+std::shared_ptr<M> make(NamedModuleList modules) {
+  return make<M, NamedModuleList&>(modules);
+}
+
 class TENON_API ChildSlot {
  public:
   const std::string& name() const noexcept { return name_; }
@@ -245,6 +263,11 @@ class Child final : public ChildSlot {
       : ChildSlot(owner, name) {
     *this = make<M>(std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), std::forward<D>(d),
                     std::move(options));
+  }
+  Child(Module* owner, std::string_view name, NamedModuleList modules)
+    requires std::constructible_from<M, NamedModuleList>
+      : ChildSlot(owner, name) {
+    *this = make<M>(modules);
   }
   // One that is there already: several places may share it.
   template <std::derived_from<M> Actual>
