@@ -1,20 +1,29 @@
 // What is recorded about how a tensor came to be: the nodes of the graph, and the scopes that
-// switch recording.
+// switch recording. Running it backwards is tenon/backward.h.
 //
 // Every operator on a tensor that requires grad makes a node, which tensors it gives name as their
 // grad_fn.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tenon/api.h"
+#include "tenon/device.h"
+#include "tenon/dtype.h"
+#include "tenon/layout.h"
 #include "tenon/ref.h"
+#include "tenon/shape.h"
 
 namespace tenon {
 
 class Node;
+class Tensor;
 
 // Where a gradient goes: into that input of that node. A null node takes none.
 struct TENON_API Edge {
@@ -22,19 +31,72 @@ struct TENON_API Edge {
   std::uint32_t input = 0;
 };
 
+// A function of a gradient; what it returns takes the gradient's place, unless it is undefined.
+using GradientHook = std::function<Tensor(const Tensor& grad)>;
+
+// Removes a hook from a tensor. Keeps nothing alive, may outlive the tensor, and letting go of it
+// leaves the hook where it is.
+class TENON_API HookHandle {
+ public:
+  HookHandle() noexcept = default;
+  explicit HookHandle(std::shared_ptr<std::atomic<bool>> removed) noexcept
+      : removed_(std::move(removed)) {}
+  void remove() noexcept {
+    if (removed_) removed_->store(true, std::memory_order_relaxed);
+  }
+
+ private:
+  std::shared_ptr<std::atomic<bool>> removed_;
+};
+
 class TENON_API Node : public RefCounted {
  public:
+  // What a result of the operator looks like, and therefore its gradient.
+  struct Output {
+    Shape shape;
+    DType dtype = float32;
+    Device device;
+  };
+
+  Node() noexcept;
   ~Node() override;
   // "ViewBackward0": PyTorch's name, which tensors print.
   virtual std::string name() const = 0;
+
+  // The gradients of the operator's arguments, one for each of next_edges(), from those of its
+  // results. An undefined one stands for zeros, or for what nobody asks for.
+  // NotImplementedError if there is none.
+  virtual std::vector<Tensor> apply(std::vector<Tensor> grads);
+  // Lets go of what was saved for apply(), which then says so if it is asked again.
+  virtual void free_saved() noexcept {}
 
   // One edge for each tensor argument of the operator, in order; one that is not there has an edge
   // to nowhere. Set once, by the dispatcher.
   const std::vector<Edge>& next_edges() const noexcept { return next_edges_; }
   void set_next_edges(std::vector<Edge> edges) noexcept { next_edges_ = std::move(edges); }
+  const std::vector<Output>& outputs() const noexcept { return outputs_; }
+  void set_output(std::uint32_t number, const Layout& layout);
+  // Later nodes of a thread have larger numbers, and run first.
+  std::uint64_t sequence() const noexcept { return sequence_; }
+
+  // Hooks on the gradients of results, which run before apply().
+  struct Hook {
+    std::shared_ptr<std::atomic<bool>> removed;
+    std::uint32_t output;
+    bool last;  // after all others: it keeps the gradient
+    GradientHook hook;
+  };
+  const std::vector<Hook>* hooks() const noexcept { return hooks_.get(); }
+  void add_hook(Hook hook);
+
+ protected:
+  explicit Node(std::uint64_t sequence) noexcept : sequence_(sequence) {}
 
  private:
   std::vector<Edge> next_edges_;
+  std::vector<Output> outputs_;
+  std::unique_ptr<std::vector<Hook>> hooks_;
+  std::uint64_t sequence_;
 };
 
 TENON_API bool is_grad_enabled() noexcept;

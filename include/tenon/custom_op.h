@@ -28,9 +28,18 @@
 //   factory    make(args...).
 //   composite  compose(args...), written with other operators.
 // and, for the first three, one of
-//   gradient   PyTorch's name of the node that is recorded ("ViewBackward0"), or no_gradient. A
-//              view with no_gradient, or with `static constexpr bool is_view = false`, has no base.
-//   node       node(args...) makes a node of the operator's own, a Ref<Node>.
+//   gradient   PyTorch's name of the node that is recorded ("ViewBackward0"), or no_gradient; or
+//              gradient_name(args...) where it depends. A view with no_gradient, or with `static
+//              constexpr bool is_view = false`, has no base.
+//   node       node(args...) makes a node of the operator's own, a Ref<Node>; with
+//              keep_result(node, result) it is shown what came out.
+// With a gradient, unless running it backwards is to be an error,
+//   backward   backward(g, grad, args...), or backward(g, grads, args...) with a std::span of them
+//              for an operator with several results: see tenon/gradient.h;
+//   overwrites `static constexpr bool overwrites = true`: in place, and with nothing left of what
+//              was there, so that its gradient is zero;
+//   saves      saves(place, wanted): whether backward wants to be given that argument, or with
+//              kResult + i that result. Without it, none.
 //
 // Kernels see plain tensors: nothing is recorded in them, no argument is user-defined, and elements
 // that stand for their conjugate or negative have been resolved, unless the Rule says `static

@@ -4,6 +4,7 @@
 #include "tenon/arithmetic.h"
 #include "tenon/arithmetic_ops.h"
 #include "tenon/autograd.h"
+#include "tenon/backward.h"
 #include "tenon/checkpoint.h"
 #include "tenon/convert.h"
 #include "tenon/custom_op.h"

@@ -13,6 +13,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <iosfwd>
 #include <optional>
@@ -37,7 +38,9 @@ namespace tenon {
 
 class Body;
 class Generator;
+class HookHandle;
 class Node;
+struct BackwardOptions;
 class Tensor;
 class TensorIndex;
 class Value;
@@ -168,6 +171,18 @@ class TENON_API Tensor : public TensorArithmetic, public TensorReductions, publi
   Tensor grad() const;                      // undefined if there is none
   void set_grad(const Tensor& grad) const;  // undefined to remove it
   Ref<Node> grad_fn() const;                // null for leaves
+  // Adds the gradients of this tensor to the grads of the leaves it was calculated from
+  // (tenon/backward.h).
+  void backward() const;
+  void backward(const BackwardOptions& options) const;
+  // Keeps the gradient of a tensor that is no leaf as its grad, too.
+  void retain_grad() const;
+  bool retains_grad() const;
+  // The hook is called with the gradient on its way to this tensor; what it returns, unless it is
+  // undefined, takes the gradient's place. It must not write into the one it is given.
+  HookHandle register_hook(std::function<Tensor(const Tensor& grad)> hook) const;
+  // Of a leaf: called with it when its grad has been added to.
+  HookHandle register_post_accumulate_grad_hook(std::function<void(const Tensor& leaf)> hook) const;
   bool is_view() const;
   // The tensor this is a view of, or undefined. Views of views have the same base.
   Tensor base() const;

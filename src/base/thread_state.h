@@ -19,6 +19,7 @@ struct ThreadState {
   bool overrides_enabled = true;         // off inside DisableOverridesScope
   // The innermost ConversionScope's choice of how modules replace tensors.
   std::optional<std::uint8_t> conversion_policy;
+  std::uint64_t nodes = 0;  // how many steps of graphs this thread has recorded
 };
 
 TENON_API ThreadState& thread_state() noexcept;

@@ -1,12 +1,37 @@
 #include "core/autograd_meta.h"
 
+#include <limits>
+#include <utility>
+
+#include "base/text.h"
 #include "base/thread_state.h"
 #include "core/body_editor.h"
 #include "tenon/error.h"
 
 namespace tenon {
 
+Node::Node() noexcept : sequence_(thread_state().nodes++) {}
 Node::~Node() = default;
+
+std::vector<Tensor> Node::apply(std::vector<Tensor> /*grads*/) {
+  throw NotImplementedError(concat("the derivative of '", name(), "' is not implemented"));
+}
+
+void Node::set_output(std::uint32_t number, const Layout& layout) {
+  if (outputs_.size() <= number) outputs_.resize(number + 1);
+  outputs_[number] = {layout.shape, layout.dtype, layout.device};
+}
+
+void Node::add_hook(Hook hook) {
+  if (!hooks_) hooks_ = std::make_unique<std::vector<Hook>>();
+  hooks_->push_back(std::move(hook));
+}
+
+// After all others that are ready.
+AccumulateGrad::AccumulateGrad(Ref<Body> leaf)
+    : Node(std::numeric_limits<std::uint64_t>::max()), leaf_(std::move(leaf)) {
+  set_output(0, leaf_->layout());
+}
 
 AccumulateGrad::~AccumulateGrad() {
   detail::AutogradMeta& meta = BodyEditor::need_autograd(*leaf_);

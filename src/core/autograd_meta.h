@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -16,12 +17,12 @@
 
 namespace tenon {
 
-// Collects the gradient of a leaf. One at a time for a leaf, made when an operator first needs it;
-// it holds the body, so that a graph stays right when the tensor's body is exchanged, and is held
-// by the graph alone.
+// Collects the gradient of a leaf: the engine does (src/autograd). One at a time for a leaf, made
+// when an operator first needs it; it holds the body, so that a graph stays right when the tensor's
+// body is exchanged, and is held by the graph alone.
 class TENON_API AccumulateGrad final : public Node {
  public:
-  explicit AccumulateGrad(Ref<Body> leaf) noexcept : leaf_(std::move(leaf)) {}
+  explicit AccumulateGrad(Ref<Body> leaf);
   ~AccumulateGrad() override;
   std::string name() const override { return "AccumulateGrad"; }
 
@@ -37,15 +38,24 @@ class TENON_API AccumulateGrad final : public Node {
 
 namespace detail {
 
-using GradientHook = std::function<Tensor(const Tensor& grad)>;
+struct LeafHook {
+  std::shared_ptr<std::atomic<bool>> removed;
+  GradientHook hook;
+};
+// Called with the leaf when its grad has been added to.
+struct AccumulatedHook {
+  std::shared_ptr<std::atomic<bool>> removed;
+  std::function<void(const Tensor& leaf)> hook;
+};
 
 struct AutogradMeta {
   bool requires_grad = false;  // of a leaf; anything with an edge requires grad
   Tensor grad;
   Edge edge;  // what this tensor was calculated by
-  std::vector<std::pair<std::uint64_t, GradientHook>>
-      hooks;         // in order of registration, with the id to remove them by
-  std::mutex mutex;  // guards the next one, and later the accumulation
+  bool retains_grad = false;
+  std::vector<LeafHook> hooks;               // of a leaf, in order of registration
+  std::vector<AccumulatedHook> accumulated;  // likewise
+  std::mutex mutex;                          // guards the next one, and later the accumulation
   // Not owned; it takes itself out when it goes.
   std::atomic<AccumulateGrad*> accumulator{nullptr};
 };

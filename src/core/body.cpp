@@ -147,7 +147,10 @@ void BodyEditor::renew(Body& body, Body& from, bool keep) noexcept {
   if (!keep) body.attributes_.reset();
   detail::AutogradMeta* meta = autograd(body);
   if (meta == nullptr) return;
-  if (!keep) meta->hooks.clear();
+  if (!keep) {
+    meta->hooks.clear();
+    meta->accumulated.clear();
+  }
   if (!meta->grad.defined()) return;
   const Layout& grad = meta->grad.layout();
   if (!keep || grad.dtype != body.layout_.dtype || grad.device != body.layout_.device ||

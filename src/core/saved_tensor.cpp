@@ -1,4 +1,4 @@
-#include "core/saved_tensor.h"
+#include "tenon/saved_tensor.h"
 
 #include <utility>
 
@@ -10,11 +10,12 @@
 
 namespace tenon {
 
-SavedTensor::SavedTensor(const Tensor& tensor, Role role)
-    : version_(tensor.body().version()), role_(role) {
+SavedTensor::SavedTensor(const Tensor& tensor, Role role, std::uint32_t output)
+    : version_(tensor.body().version()), output_(output), role_(role) {
   Body& body = tensor.body();
   // A user-defined tensor is more than its layout and storage; its body is kept whole.
   alias_ = body.is_wrapper() ? Ref<Body>::share(&body) : alias_body(body, Layout(body.layout()));
+  if (body.is_wrapped_number()) BodyEditor::set_wrapped_number(*alias_);
   if (role == Role::input) {
     edge_ = gradient_edge(tensor);
     counter_ = BodyEditor::save_counter(body);
@@ -31,13 +32,21 @@ SavedTensor& SavedTensor::operator=(SavedTensor&& other) noexcept {
   std::swap(counter_, other.counter_);
   std::swap(edge_, other.edge_);
   std::swap(version_, other.version_);
+  std::swap(output_, other.output_);
   std::swap(role_, other.role_);
   return *this;
 }
 
 Tensor SavedTensor::unpack(std::string_view op, Ref<Node> self) const {
-  if (!alias_)
-    throw AutogradError(concat(op, ": what was saved for its backward pass has been freed"));
+  if (!alias_) {
+    throw AutogradError(
+        concat("Trying to backward through the graph a second time (or directly access saved "
+               "tensors after they have already been freed). Saved intermediate values of the "
+               "graph are freed when you call .backward() or autograd.grad(). Specify "
+               "retain_graph=True if you need to backward through the graph a second time or if "
+               "you need to access saved tensors after calling backward. (What was freed is ",
+               op, "'s.)"));
+  }
   if (alias_->version() != version_) {
     throw AutogradError(
         concat("one of the variables needed for gradient computation has been modified by an "
@@ -47,8 +56,10 @@ Tensor SavedTensor::unpack(std::string_view op, Ref<Node> self) const {
   }
   if (alias_->is_wrapper()) return BodyEditor::tensor_of(alias_);
   Tensor tensor(alias_body(*alias_, Layout(alias_->layout())));
-  Edge edge = role_ == Role::output ? Edge{std::move(self), 0} : edge_;
-  if (edge.node) BodyEditor::set_edge(tensor.body(), std::move(edge));
+  if (alias_->is_wrapped_number()) BodyEditor::set_wrapped_number(tensor.body());
+  Edge edge = role_ == Role::output ? Edge{std::move(self), output_} : edge_;
+  if (edge.node && is_differentiable(tensor.dtype()))
+    BodyEditor::set_edge(tensor.body(), std::move(edge));
   return tensor;
 }
 

@@ -156,13 +156,24 @@ bool grad_fits(const detail::AutogradMeta& meta, const Body& body) {
          grad.device() == layout.device;
 }
 
+bool has_what_stays(const detail::AutogradMeta& meta, const Body& to) {
+  return grad_fits(meta, to) || !meta.hooks.empty() || !meta.accumulated.empty();
+}
+
+template <class T>
+void move_all(std::vector<T>& from, std::vector<T>& to) {
+  std::move(from.begin(), from.end(), std::back_inserter(to));
+  from.clear();
+}
+
 }  // namespace
 
 void prepare_carry_over(const Body& from, Body& to) {
   const detail::AutogradMeta* meta = BodyEditor::autograd(from);
-  if (meta != nullptr && (grad_fits(*meta, to) || !meta->hooks.empty())) {
-    auto& hooks = BodyEditor::need_autograd(to).hooks;
-    hooks.reserve(hooks.size() + meta->hooks.size());
+  if (meta != nullptr && has_what_stays(*meta, to)) {
+    detail::AutogradMeta& other = BodyEditor::need_autograd(to);
+    other.hooks.reserve(other.hooks.size() + meta->hooks.size());
+    other.accumulated.reserve(other.accumulated.size() + meta->accumulated.size());
   }
   if (const detail::Attributes* attributes = BodyEditor::attributes(from)) {
     auto& values = BodyEditor::need_attributes(to).values;
@@ -172,14 +183,11 @@ void prepare_carry_over(const Body& from, Body& to) {
 
 void carry_over(Body& from, Body& to) {
   detail::AutogradMeta* meta = BodyEditor::autograd(from);
-  if (meta != nullptr) {
-    const bool fits = grad_fits(*meta, to);
-    if (fits || !meta->hooks.empty()) {
-      detail::AutogradMeta& other = BodyEditor::need_autograd(to);
-      if (fits && !other.grad.defined()) std::swap(other.grad, meta->grad);
-      std::move(meta->hooks.begin(), meta->hooks.end(), std::back_inserter(other.hooks));
-      meta->hooks.clear();
-    }
+  if (meta != nullptr && has_what_stays(*meta, to)) {
+    detail::AutogradMeta& other = BodyEditor::need_autograd(to);
+    if (grad_fits(*meta, to) && !other.grad.defined()) std::swap(other.grad, meta->grad);
+    move_all(meta->hooks, other.hooks);
+    move_all(meta->accumulated, other.accumulated);
   }
   if (detail::Attributes* attributes = BodyEditor::attributes(from)) {
     auto& values = BodyEditor::need_attributes(to).values;

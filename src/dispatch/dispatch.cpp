@@ -23,6 +23,20 @@ class NamedNode final : public Node {
   std::string_view name_;  // of a Rule, which lives as long as the program
 };
 
+class OverwritingNode final : public Node {
+ public:
+  explicit OverwritingNode(std::string_view name) : name_(name) {}
+  std::string name() const override { return std::string(name_); }
+  std::vector<Tensor> apply(std::vector<Tensor> grads) override {
+    std::vector<Tensor> out(next_edges().size());
+    if (grads[0].defined()) out[0] = grads[0].detach().clone().zero_();
+    return out;
+  }
+
+ private:
+  std::string_view name_;
+};
+
 }  // namespace
 
 void Scan::undefined_argument(const OpInfo& info) {
@@ -109,7 +123,15 @@ void check_inplace(const OpInfo& info, const Tensor& self) {
              "base()), or inside a NoGradScope"));
 }
 
+bool any_defined(std::span<const Tensor> grads) noexcept {
+  return std::ranges::any_of(grads, [](const Tensor& grad) { return grad.defined(); });
+}
+
+Tensor original(const Tensor& self) { return self.clone(); }
+
 Ref<Node> named_node(std::string_view name) { return make_ref<NamedNode>(name); }
+
+Ref<Node> overwriting_node(std::string_view name) { return make_ref<OverwritingNode>(name); }
 
 Edge edge_of(const Tensor& tensor) { return gradient_edge(tensor); }
 
@@ -121,6 +143,7 @@ Tensor fresh_result(Tensor result) {
 }
 
 void set_history(const Tensor& result, const Ref<Node>& node, std::uint32_t output) {
+  node->set_output(output, result.layout());
   BodyEditor::set_edge(result.body(), {node, output});
 }
 
@@ -130,3 +153,11 @@ void attach_base(const Tensor& result, const Tensor& self) {
 }
 
 }  // namespace tenon::detail
+
+namespace tenon {
+
+Tensor Gradient::result(std::size_t number) const {
+  return results_[number].unpack(op_, Ref<Node>::share(&node_));
+}
+
+}  // namespace tenon

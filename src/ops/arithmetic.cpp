@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "ops/elementwise.h"
+#include "ops/elementwise_gradients.h"
 #include "ops/itself.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
@@ -67,7 +68,7 @@ namespace tenon {
   X(mul, "MulBackward0")               \
   X(div, "DivBackward0")               \
   X(floor_divide, "NotImplemented")    \
-  X(trunc_divide, "DivBackward1")      \
+  X(trunc_divide, "DivBackward2")      \
   X(remainder, "RemainderBackward0")   \
   X(fmod, "FmodBackward0")             \
   X(pow, "PowBackward1")               \
@@ -146,10 +147,10 @@ constexpr std::string_view in_place_node(BinaryFunction function) {
 }
 
 // Which of PyTorch's powers it is: of a number, to a number, or of a tensor to a tensor.
-Ref<Node> power_node(const Tensor& self, const Tensor& exponent) {
-  return detail::named_node(exponent.body().is_wrapped_number() ? "PowBackward0"
-                            : self.body().is_wrapped_number()   ? "PowBackward2"
-                                                                : "PowBackward1");
+std::string_view power_node(const Tensor& self, const Tensor& exponent) {
+  return exponent.body().is_wrapped_number() ? "PowBackward0"
+         : self.body().is_wrapped_number()   ? "PowBackward2"
+                                             : "PowBackward1";
 }
 
 }  // namespace
@@ -157,12 +158,16 @@ Ref<Node> power_node(const Tensor& self, const Tensor& exponent) {
 template <UnaryFunction N>
 struct Rule<op::Unary<N>> {
   static constexpr std::string_view gradient = kUnaryNodes[static_cast<std::size_t>(N)];
+  static Ref<Node> node(const Tensor& self) { return unary_node(N, gradient, self, false); }
+  static void keep_result(Node& node, const Tensor& result) { keep_unary_result(node, result); }
   static Layout infer(const Tensor& self) { return infer_unary(N, self); }
   static void cpu(Tensor& out, const Tensor& self) { run_unary(N, out, self); }
 };
 template <UnaryFunction N>
 struct Rule<op::UnaryInPlace<N>> {
   static constexpr std::string_view gradient = kUnaryNodes[static_cast<std::size_t>(N)];
+  static Ref<Node> node(const Tensor& self) { return unary_node(N, gradient, self, true); }
+  static void keep_result(Node& node, const Tensor& result) { keep_unary_result(node, result); }
   static void check(const Tensor& self) {
     if (N == UnaryFunction::abs && self.is_complex())
       throw NotImplementedError("In-place abs is not supported for complex tensors.");
@@ -179,6 +184,10 @@ struct Rule<op::UnaryOut<N>> {
 template <BinaryFunction N>
 struct Rule<op::Binary<N>> {
   static constexpr std::string_view gradient = kBinaryNodes[static_cast<std::size_t>(N)];
+  static Ref<Node> node(const Tensor& self, const Tensor& other) {
+    return binary_node(N, gradient, self, other, false);
+  }
+  static void keep_result(Node& node, const Tensor& result) { keep_binary_result(node, result); }
   static Layout infer(const Tensor& self, const Tensor& other) {
     return infer_binary(N, self, other);
   }
@@ -188,7 +197,10 @@ struct Rule<op::Binary<N>> {
 };
 template <>
 struct Rule<op::pow> {
-  static Ref<Node> node(const Tensor& self, const Tensor& other) { return power_node(self, other); }
+  static Ref<Node> node(const Tensor& self, const Tensor& other) {
+    return binary_node(BinaryFunction::pow, power_node(self, other), self, other, false);
+  }
+  static void keep_result(Node& node, const Tensor& result) { keep_binary_result(node, result); }
   static Layout infer(const Tensor& self, const Tensor& other) {
     return infer_binary(BinaryFunction::pow, self, other);
   }
@@ -199,6 +211,10 @@ struct Rule<op::pow> {
 template <BinaryFunction N>
 struct Rule<op::BinaryInPlace<N>> {
   static constexpr std::string_view gradient = in_place_node(N);
+  static Ref<Node> node(const Tensor& self, const Tensor& other) {
+    return binary_node(N, gradient, self, other, true);
+  }
+  static void keep_result(Node& node, const Tensor& result) { keep_binary_result(node, result); }
   static void check(const Tensor& self, const Tensor& other) { check_binary(N, self, self, other); }
   static void cpu(const Tensor& self, const Tensor& other) { run_binary(N, self, self, other); }
 };

@@ -8,10 +8,12 @@
 #include "core/body_editor.h"
 #include "core/device_table.h"
 #include "core/element_copy.h"
+#include "ops/gradients.h"
 #include "ops/operands.h"
 #include "ops/state.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
+#include "tenon/factories.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -33,6 +35,10 @@ void warn_if_imaginary_part_is_lost(DType from, DType to) {
 template <>
 struct Rule<op::clone> {
   static constexpr std::string_view gradient = "CloneBackward0";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
+                       MemoryFormat /*format*/) {
+    g.set(0, grad);
+  }
   static constexpr bool math_bits = true;
   static Layout infer(const Tensor& self, MemoryFormat format) {
     return Layout::packed_like(self.layout(), format);
@@ -45,6 +51,11 @@ struct Rule<op::clone> {
 template <>
 struct Rule<op::to_copy> {
   static constexpr std::string_view gradient = "ToCopyBackward0";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
+                       std::optional<DType> /*dtype*/, std::optional<Device> /*device*/,
+                       bool /*non_blocking*/, MemoryFormat /*format*/) {
+    g.set(0, grad.to(g.device(0)));
+  }
   static constexpr bool math_bits = true;
   static Layout infer(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device,
                       bool /*non_blocking*/, MemoryFormat format) {
@@ -84,6 +95,11 @@ void check_not_shifted(const Layout& to, const Layout& from) {
 template <>
 struct Rule<op::copy_> {
   static constexpr std::string_view gradient = "CopyBackwards";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
+                       const Tensor& /*src*/, bool /*non_blocking*/) {
+    if (g.wanted(0)) g.set(0, zeros_like(grad));
+    if (g.wanted(1)) g.set(1, grad.to(g.device(1)));
+  }
   static constexpr bool math_bits = true;
   static void check(const Tensor& self, const Tensor& src, bool /*non_blocking*/) {
     const Shape together = broadcast_shapes(self.shape(), src.shape());

@@ -7,10 +7,13 @@
 #include "core/element_copy.h"
 #include "kernels/copy.h"
 #include "kernels/fill.h"
+#include "ops/gradients.h"
 #include "ops/operands.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
+#include "tenon/factories.h"
 #include "tenon/ops.h"
+#include "tenon/reductions.h"
 
 namespace tenon {
 
@@ -44,6 +47,7 @@ Element element_of(const Scalar& value, const Layout& layout) {
 template <>
 struct Rule<op::fill_> {
   static constexpr std::string_view gradient = "FillBackward2";
+  static constexpr bool overwrites = true;
   static constexpr bool math_bits = true;
   static void check(const Tensor& self, const Scalar& value) { element_of(value, self.layout()); }
   static void cpu(const Tensor& self, const Scalar& value) {
@@ -54,6 +58,11 @@ struct Rule<op::fill_> {
 template <>
 struct Rule<op::fill_tensor_> {
   static constexpr std::string_view gradient = "FillBackward3";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
+                       const Tensor& /*value*/) {
+    if (g.wanted(0)) g.set(0, zeros_like(grad));
+    if (g.wanted(1)) g.set(1, grad.sum());
+  }
   static constexpr bool math_bits = true;
   static void check(const Tensor& self, const Tensor& value) {
     if (value.dim() != 0) {
@@ -70,6 +79,7 @@ struct Rule<op::fill_tensor_> {
 template <>
 struct Rule<op::zero_> {
   static constexpr std::string_view gradient = "ZeroBackward0";
+  static constexpr bool overwrites = true;
   static constexpr bool math_bits = true;
   static void check(const Tensor& /*self*/) {}
   static void cpu(const Tensor& self) {

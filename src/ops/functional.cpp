@@ -20,6 +20,7 @@
 #include "tenon/ops.h"
 #include "tenon/picking.h"
 #include "tenon/reductions.h"
+#include "tenon/selection.h"
 
 namespace tenon {
 
@@ -198,11 +199,53 @@ void shorten_rows(const Tensor& weight, const Tensor& positions, double max_norm
 
 }  // namespace
 
+// The rows themselves. A padding of -1 is none.
+namespace op {
+struct embedding_lookup {
+  using Signature = Tensor(const Tensor& weight, const Tensor& indices, std::int64_t padding,
+                           bool scale_grad_by_freq);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+constinit OpInfo embedding_lookup::info{"_embedding_lookup", kind};
+}  // namespace op
+
+template <>
+struct Rule<op::embedding_lookup> {
+  static constexpr std::string_view gradient = "EmbeddingBackward0";
+  static bool saves(std::size_t place, const Wanted&) { return place == 1; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*weight*/,
+                       const Tensor& indices, std::int64_t padding, bool scale_grad_by_freq) {
+    const Shape& shape = g.shape(0);
+    const TensorOptions like{.dtype = grad.dtype(), .device = grad.device()};
+    const Tensor rows = indices.to(int64).reshape({-1});
+    Tensor of_rows = grad.reshape({rows.numel(), shape[1]});
+    if (padding >= 0) of_rows = masked_fill(of_rows, (rows == padding).unsqueeze(1), 0);
+    if (scale_grad_by_freq) {
+      const Tensor times = index_add(zeros({shape[0]}, like), 0, rows, ones({rows.numel()}, like));
+      of_rows = of_rows / index_select(times, 0, rows).unsqueeze(1);
+    }
+    g.set(0, index_add(zeros(shape, like), 0, rows, of_rows));
+  }
+  static Layout infer(const Tensor& weight, const Tensor& indices, std::int64_t /*padding*/,
+                      bool /*scale_grad_by_freq*/) {
+    Shape shape = indices.shape();
+    shape.push_back(weight.size(1));
+    return Layout::packed(shape, weight.dtype(), weight.device());
+  }
+  static void run(Tensor& out, const Tensor& weight, const Tensor& indices,
+                  std::int64_t /*padding*/, bool /*scale_grad_by_freq*/) {
+    // Nobody is to see that the result was written to.
+    index_select_out(out.variable_data().view({indices.numel(), weight.size(1)}), weight, 0,
+                     indices.reshape({-1}));
+  }
+};
+
 template <>
 struct Rule<op::embedding> {
   static Tensor compose(const Tensor& input, const Tensor& weight,
                         std::optional<std::int64_t> padding_idx, std::optional<double> max_norm,
-                        double norm_type, bool /*scale_grad_by_freq*/, bool sparse) {
+                        double norm_type, bool scale_grad_by_freq, bool sparse) {
     check_embedding(input, weight, padding_idx);
     if (sparse) {
       throw NotImplementedError(
@@ -216,10 +259,8 @@ struct Rule<op::embedding> {
       throw NotImplementedError(concat("embedding: max_norm is for indices on the CPU, and these ",
                                        "are on ", input.device(), " or user-defined"));
     }
-    if (input.dim() == 1) return index_select(weight, 0, input);
-    Shape shape = input.shape();
-    shape.push_back(weight.size(1));
-    return unsafe_view(index_select(weight, 0, input.reshape({-1})), shape);
+    const std::int64_t padding = padding_idx ? wrap_dim(*padding_idx, weight.size(0)) : -1;
+    return call<op::embedding_lookup>(weight, input, padding, scale_grad_by_freq);
   }
 };
 

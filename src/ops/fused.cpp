@@ -5,11 +5,14 @@
 
 #include "base/text.h"
 #include "ops/elementwise.h"
+#include "ops/gradients.h"
 #include "ops/into.h"
 #include "ops/itself.h"
 #include "ops/ternary.h"
+#include "tenon/arithmetic.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
+#include "tenon/factories.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -76,8 +79,22 @@ Ternary addcdiv_of(const Tensor& self, const Tensor& tensor1, const Tensor& tens
           tensor2};
 }
 
-Ref<Node> lerp_node(const Tensor& weight) {
-  return detail::named_node(weight.body().is_wrapped_number() ? "LerpBackward0" : "LerpBackward1");
+std::string_view lerp_node(const Tensor& weight) {
+  return weight.body().is_wrapped_number() ? "LerpBackward0" : "LerpBackward1";
+}
+bool lerp_saves(std::size_t place, const Wanted& wanted) {
+  return place == 2 ? wanted[0] || wanted[1] : place < 2 && wanted[2];
+}
+void lerp_backward(Gradient& g, const Tensor& grad, const Tensor& self, const Tensor& end,
+                   const Tensor& weight) {
+  if (g.wanted(0)) g.set(0, grad * (-weight + 1).conj());
+  if (g.wanted(1)) g.set(1, grad * weight.conj());
+  if (g.wanted(2)) g.set(2, grad * (end - self).conj());
+}
+
+Scalar conj(const Scalar& value) {
+  if (value.kind() != Scalar::Kind::complex) return value;
+  return std::conj(value.to<std::complex<double>>());
 }
 
 }  // namespace
@@ -110,6 +127,11 @@ Scalar taken(DType dtype, const Scalar& alpha) {
 
 template <class O, bool kSubtracts>
 struct ScaledRule {
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
+                       const Tensor& /*other*/, const Scalar& alpha) {
+    if (g.wanted(0)) g.set(0, grad);
+    if (g.wanted(1)) g.set(1, (kSubtracts ? -grad : grad) * conj(alpha));
+  }
   static Ternary of(const Tensor& self, const Tensor& other) {
     return {O::info, TernaryFunction::add_scaled, promoted_dtype({&self, &other}), self, other,
             self};
@@ -129,6 +151,10 @@ struct ScaledRule {
 template <class O, bool kSubtracts>
 struct ScaledInPlaceRule {
   using Fresh = ScaledRule<O, kSubtracts>;
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& self, const Tensor& other,
+                       const Scalar& alpha) {
+    Fresh::backward(g, grad, self, other, alpha);
+  }
   static void check(const Tensor& self, const Tensor& other, const Scalar& alpha) {
     const Ternary t = Fresh::of(self, other);
     check_ternary(with_factor(t, Fresh::factor(t.dtype, alpha)));
@@ -160,8 +186,13 @@ struct Rule<op::sub_scaled_> : ScaledInPlaceRule<op::sub_scaled_, true> {
 
 template <>
 struct Rule<op::lerp> {
-  static Ref<Node> node(const Tensor&, const Tensor&, const Tensor& weight) {
+  static std::string_view gradient_name(const Tensor&, const Tensor&, const Tensor& weight) {
     return lerp_node(weight);
+  }
+  static bool saves(std::size_t place, const Wanted& wanted) { return lerp_saves(place, wanted); }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& self, const Tensor& end,
+                       const Tensor& weight) {
+    lerp_backward(g, grad, self, end, weight);
   }
   static Layout infer(const Tensor& self, const Tensor& end, const Tensor& weight) {
     return infer_ternary(lerp_of(self, end, weight));
@@ -172,8 +203,13 @@ struct Rule<op::lerp> {
 };
 template <>
 struct Rule<op::lerp_> {
-  static Ref<Node> node(const Tensor&, const Tensor&, const Tensor& weight) {
+  static std::string_view gradient_name(const Tensor&, const Tensor&, const Tensor& weight) {
     return lerp_node(weight);
+  }
+  static bool saves(std::size_t place, const Wanted& wanted) { return lerp_saves(place, wanted); }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& self, const Tensor& end,
+                       const Tensor& weight) {
+    lerp_backward(g, grad, self, end, weight);
   }
   static void check(const Tensor& self, const Tensor& end, const Tensor& weight) {
     check_ternary(lerp_of(self, end, weight));
@@ -184,6 +220,25 @@ struct Rule<op::lerp_> {
 };
 
 namespace {
+
+bool addcmul_saves(std::size_t place, const Wanted& wanted) {
+  return (place == 1 && wanted[2]) || (place == 2 && wanted[1]);
+}
+void addcmul_backward(Gradient& g, const Tensor& grad, const Tensor& tensor1, const Tensor& tensor2,
+                      const Scalar& value) {
+  if (g.wanted(0)) g.set(0, grad);
+  if (g.wanted(1)) g.set(1, grad * (tensor2 * value).conj());
+  if (g.wanted(2)) g.set(2, grad * (tensor1 * value).conj());
+}
+bool addcdiv_saves(std::size_t place, const Wanted& wanted) {
+  return (place == 1 && wanted[2]) || (place == 2 && (wanted[1] || wanted[2]));
+}
+void addcdiv_backward(Gradient& g, const Tensor& grad, const Tensor& tensor1, const Tensor& tensor2,
+                      const Scalar& value) {
+  if (g.wanted(0)) g.set(0, grad);
+  if (g.wanted(1)) g.set(1, grad * (full_like(tensor2, value) / tensor2).conj());
+  if (g.wanted(2)) g.set(2, -grad * (tensor1 * value / (tensor2 * tensor2)).conj());
+}
 
 template <auto kOf>
 struct TernaryRule {
@@ -213,18 +268,46 @@ struct TernaryInPlaceRule {
 template <>
 struct Rule<op::addcmul> : TernaryRule<addcmul_of> {
   static constexpr std::string_view gradient = "AddcmulBackward0";
+  static bool saves(std::size_t place, const Wanted& wanted) {
+    return addcmul_saves(place, wanted);
+  }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
+                       const Tensor& tensor1, const Tensor& tensor2, const Scalar& value) {
+    addcmul_backward(g, grad, tensor1, tensor2, value);
+  }
 };
 template <>
 struct Rule<op::addcmul_> : TernaryInPlaceRule<addcmul_of> {
   static constexpr std::string_view gradient = "AddcmulBackward0";
+  static bool saves(std::size_t place, const Wanted& wanted) {
+    return addcmul_saves(place, wanted);
+  }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
+                       const Tensor& tensor1, const Tensor& tensor2, const Scalar& value) {
+    addcmul_backward(g, grad, tensor1, tensor2, value);
+  }
 };
 template <>
 struct Rule<op::addcdiv> : TernaryRule<addcdiv_of> {
   static constexpr std::string_view gradient = "AddcdivBackward0";
+  static bool saves(std::size_t place, const Wanted& wanted) {
+    return addcdiv_saves(place, wanted);
+  }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
+                       const Tensor& tensor1, const Tensor& tensor2, const Scalar& value) {
+    addcdiv_backward(g, grad, tensor1, tensor2, value);
+  }
 };
 template <>
 struct Rule<op::addcdiv_> : TernaryInPlaceRule<addcdiv_of> {
   static constexpr std::string_view gradient = "AddcdivBackward0";
+  static bool saves(std::size_t place, const Wanted& wanted) {
+    return addcdiv_saves(place, wanted);
+  }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
+                       const Tensor& tensor1, const Tensor& tensor2, const Scalar& value) {
+    addcdiv_backward(g, grad, tensor1, tensor2, value);
+  }
 };
 
 namespace {

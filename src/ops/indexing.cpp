@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "core/element_copy.h"
 #include "kernels/copy.h"
+#include "ops/gradients.h"
 #include "ops/hidden_views.h"
 #include "ops/operands.h"
 #include "tenon/custom_op.h"
@@ -288,6 +289,17 @@ void check_positions_are_here(const Tensor& self, const Positions& positions, co
 template <>
 struct Rule<op::index> {
   static constexpr std::string_view gradient = "IndexBackward0";
+  static bool saves(std::size_t place, const Wanted&) { return place > 0 && place < kResult; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
+                       const Positions& indices) {
+    // The places of all elements, picked as the elements were.
+    const Shape& shape = g.shape(0);
+    const std::int64_t n = shape.numel();
+    const Tensor places = arange(n, {.dtype = int64, .device = grad.device()}).reshape(shape);
+    const Tensor picked = call<op::index>(places, indices).reshape({-1});
+    const Tensor flat = zeros({n}, {.dtype = grad.dtype(), .device = grad.device()});
+    g.set(0, index_add(flat, 0, picked, grad.reshape({-1})).reshape(shape));
+  }
   static constexpr bool math_bits = true;
   static Layout infer(const Tensor& self, const Positions& indices) {
     check_positions_are_here(self, indices, "index");
@@ -305,6 +317,18 @@ struct Rule<op::index> {
 template <>
 struct Rule<op::index_put_> {
   static constexpr std::string_view gradient = "IndexPutBackward0";
+  static bool saves(std::size_t place, const Wanted&) { return place > 0 && place < kResult; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
+                       const Positions& indices, const Tensor& /*values*/) {
+    const std::size_t last = g.places() - 1;
+    if (g.wanted(0)) {
+      const Tensor rest = grad.clone();
+      call<op::index_put_>(rest, indices,
+                           zeros({}, {.dtype = grad.dtype(), .device = grad.device()}));
+      g.set(0, rest);
+    }
+    if (g.wanted(last)) g.set(last, call<op::index>(grad, indices));
+  }
   static constexpr bool math_bits = true;
   static void check(const Tensor& self, const Positions& indices, const Tensor& values) {
     check_positions_are_here(self, indices, "index_put_");

@@ -60,15 +60,6 @@ bool any_wrapper(const A&... args) {
   return found;
 }
 
-// Whether anything would have to be recorded.
-template <class O>
-constexpr bool has_gradient() {
-  if constexpr (requires { &Rule<O>::node; })
-    return true;
-  else
-    return !Rule<O>::gradient.empty();
-}
-
 }  // namespace detail
 
 template <class O, OutDType kDType = OutDType::exact, class... A>

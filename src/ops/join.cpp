@@ -4,9 +4,11 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "core/element_copy.h"
+#include "ops/gradients.h"
 #include "ops/operands.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
+#include "tenon/factories.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -50,9 +52,43 @@ MemoryFormat common_format(std::span<const Tensor> tensors) {
 
 }  // namespace
 
+namespace {
+
+// Keeps how long the tensors are, not the tensors.
+class CatNode final : public Node {
+ public:
+  CatNode(std::span<const Tensor> tensors, std::int64_t dim) : dim_(dim) {
+    for (const Tensor& tensor : tensors)
+      lengths_.push_back(is_skipped(tensor) ? -1 : tensor.size(dim));
+  }
+  std::string name() const override { return "CatBackward0"; }
+  std::vector<Tensor> apply(std::vector<Tensor> grads) override {
+    std::vector<Tensor> out(lengths_.size());
+    const Tensor& grad = grads[0];
+    if (!grad.defined()) return out;
+    std::int64_t first = 0;
+    for (std::size_t i = 0; i < lengths_.size(); ++i) {
+      if (next_edges()[i].node) {
+        out[i] = lengths_[i] < 0 ? zeros({0}, {.dtype = grad.dtype(), .device = grad.device()})
+                                 : grad.narrow(dim_, first, lengths_[i]);
+      }
+      first += std::max<std::int64_t>(lengths_[i], 0);
+    }
+    return out;
+  }
+
+ private:
+  std::vector<std::int64_t> lengths_;  // -1 for one that is skipped
+  std::int64_t dim_;
+};
+
+}  // namespace
+
 template <>
 struct Rule<op::cat> {
-  static constexpr std::string_view gradient = "CatBackward0";
+  static Ref<Node> node(std::span<const Tensor> tensors, std::int64_t dim) {
+    return make_ref<CatNode>(tensors, dim);
+  }
   static constexpr bool math_bits = true;
 
   static Layout infer(std::span<const Tensor> tensors, std::int64_t dim) {
@@ -108,6 +144,12 @@ struct Rule<op::cat> {
 template <>
 struct Rule<op::stack> {
   static constexpr std::string_view gradient = "StackBackward0";
+  static void backward(Gradient& g, const Tensor& grad, std::span<const Tensor> tensors,
+                       std::int64_t dim) {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (g.wanted(i)) g.set(i, grad.select(dim, static_cast<std::int64_t>(i)));
+    }
+  }
   static constexpr bool math_bits = true;
 
   static Layout infer(std::span<const Tensor> tensors, std::int64_t dim) {

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "core/element_copy.h"
+#include "ops/gradients.h"
 #include "ops/hidden_views.h"
 #include "ops/into.h"
 #include "ops/multiply.h"
@@ -52,9 +53,31 @@ void multiply(const Tensor& out, const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
+namespace {
+
+// The gradient of each factor is calculated from the other.
+bool saves_the_other(std::size_t place, const Wanted& wanted) {
+  return place < 2 && wanted[1 - place];
+}
+
+Tensor times(const Tensor& grad, const Scalar& factor) {
+  const auto value = factor.to<std::complex<double>>();
+  if (value == 1.0) return grad;
+  return factor.kind() == Scalar::Kind::complex ? grad * Scalar(std::conj(value)) : grad * factor;
+}
+
+}  // namespace
+
 template <>
 struct Rule<op::dot> {
   static constexpr std::string_view gradient = "DotBackward0";
+  static bool saves(std::size_t place, const Wanted& wanted) {
+    return saves_the_other(place, wanted);
+  }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& self, const Tensor& other) {
+    if (g.wanted(0)) g.set(0, grad * other.conj());
+    if (g.wanted(1)) g.set(1, grad * self.conj());
+  }
   static Layout infer(const Tensor& self, const Tensor& other) {
     if (self.dim() != 1 || other.dim() != 1) {
       throw ShapeError(concat("dot: 1D tensors expected, but got ", self.dim(), "D and ",
@@ -77,6 +100,13 @@ struct Rule<op::dot> {
 template <>
 struct Rule<op::mv> {
   static constexpr std::string_view gradient = "MvBackward0";
+  static bool saves(std::size_t place, const Wanted& wanted) {
+    return saves_the_other(place, wanted);
+  }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& self, const Tensor& vec) {
+    if (g.wanted(0)) g.set(0, grad.unsqueeze(1) * vec.conj());
+    if (g.wanted(1)) g.set(1, mv(self.t().conj(), grad));
+  }
   static Layout infer(const Tensor& self, const Tensor& vec) {
     if (self.dim() != 2 || vec.dim() != 1) {
       throw ShapeError(concat("mv: matrix @ vector expected, got ", self.dim(), "D and ", vec.dim(),
@@ -97,6 +127,13 @@ struct Rule<op::mv> {
 template <>
 struct Rule<op::mm> {
   static constexpr std::string_view gradient = "MmBackward0";
+  static bool saves(std::size_t place, const Wanted& wanted) {
+    return saves_the_other(place, wanted);
+  }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& self, const Tensor& mat2) {
+    if (g.wanted(0)) g.set(0, mm(grad, mat2.t().conj()));
+    if (g.wanted(1)) g.set(1, mm(self.t().conj(), grad));
+  }
   static Layout infer(const Tensor& self, const Tensor& mat2) {
     if (self.dim() != 2)
       throw ShapeError(concat("mm: self must be a matrix, but has ", self.dim(), " dimensions"));
@@ -117,6 +154,13 @@ struct Rule<op::mm> {
 template <>
 struct Rule<op::bmm> {
   static constexpr std::string_view gradient = "BmmBackward0";
+  static bool saves(std::size_t place, const Wanted& wanted) {
+    return saves_the_other(place, wanted);
+  }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& self, const Tensor& mat2) {
+    if (g.wanted(0)) g.set(0, bmm(grad, mat2.mT().conj()));
+    if (g.wanted(1)) g.set(1, bmm(self.mT().conj(), grad));
+  }
   static Layout infer(const Tensor& self, const Tensor& mat2) {
     if (self.dim() != 3)
       throw ShapeError(
@@ -140,6 +184,15 @@ struct Rule<op::bmm> {
 template <>
 struct Rule<op::addmm> {
   static constexpr std::string_view gradient = "AddmmBackward0";
+  static bool saves(std::size_t place, const Wanted& wanted) {
+    return (place == 1 && wanted[2]) || (place == 2 && wanted[1]);
+  }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, const Tensor& mat1,
+                       const Tensor& mat2, const Scalar& beta, const Scalar& alpha) {
+    if (g.wanted(0)) g.set(0, times(grad, beta));
+    if (g.wanted(1)) g.set(1, times(mm(grad, mat2.t().conj()), alpha));
+    if (g.wanted(2)) g.set(2, times(mm(mat1.t().conj(), grad), alpha));
+  }
   static Layout infer(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
                       const Scalar& beta, const Scalar& alpha) {
     const Layout product = Rule<op::mm>::infer(mat1, mat2);

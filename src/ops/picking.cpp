@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "core/element_copy.h"
 #include "kernels/pick.h"
+#include "ops/gradients.h"
 #include "ops/into.h"
 #include "ops/itself.h"
 #include "ops/operands.h"
@@ -11,6 +12,7 @@
 #include "tenon/error.h"
 #include "tenon/factories.h"
 #include "tenon/ops.h"
+#include "tenon/reductions.h"
 #include "tenon/selection.h"
 
 namespace tenon {
@@ -121,6 +123,11 @@ bool fits_in(const Tensor& index, const Tensor& other, std::optional<std::size_t
 template <>
 struct Rule<op::gather> {
   static constexpr std::string_view gradient = "GatherBackward0";
+  static bool saves(std::size_t place, const Wanted&) { return place == 1; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, std::int64_t dim,
+                       const Tensor& index) {
+    g.set(0, picked_gradient(grad, g.shape(0), index, dim, true));
+  }
   static Layout infer(const Tensor& self, std::int64_t dim, const Tensor& index) {
     const std::size_t along = wrapped(dim, self);
     check_index_dtype(op::gather::info, index);
@@ -146,6 +153,12 @@ struct Rule<op::gather> {
 template <>
 struct Rule<op::index_select> {
   static constexpr std::string_view gradient = "IndexSelectBackward0";
+  static bool saves(std::size_t place, const Wanted&) { return place == 1; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, std::int64_t dim,
+                       const Tensor& index) {
+    const Tensor zero = zeros(g.shape(0), {.dtype = grad.dtype(), .device = grad.device()});
+    g.set(0, index_add(zero, dim, index, grad));
+  }
   static Layout infer(const Tensor& self, std::int64_t dim, const Tensor& index) {
     const std::size_t along = wrapped(dim, self);
     check_index_dtype(op::index_select::info, index);
@@ -176,6 +189,16 @@ struct Rule<op::index_select> {
 template <>
 struct Rule<op::take> {
   static constexpr std::string_view gradient = "TakeBackward0";
+  static bool saves(std::size_t place, const Wanted&) { return place == 1; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
+                       const Tensor& index) {
+    const Shape& shape = g.shape(0);
+    const std::int64_t n = shape.numel();
+    const Tensor flat = zeros({n}, {.dtype = grad.dtype(), .device = grad.device()});
+    const Tensor places = index.to(int64).reshape({-1});
+    const Tensor counted = where(places < 0, places + n, places);
+    g.set(0, index_add(flat, 0, counted, grad.reshape({-1})).reshape(shape));
+  }
   static Layout infer(const Tensor& self, const Tensor& index) {
     check_index_dtype(op::take::info, index);
     check_device(op::take::info, self, index);
@@ -262,9 +285,32 @@ void run_scatter(const OpInfo& op, PickFunction function, const Tensor& self, st
 
 }  // namespace
 
+namespace {
+
+void check_replaces(op::ScatterReduce reduce) {
+  if (reduce == op::ScatterReduce::replaces) return;
+  throw NotImplementedError(
+      "the derivative of 'scatter' with a reduction is not implemented: use scatter_add");
+}
+
+// What was read for an index smaller than the source, as large as the source: the rest is zero.
+Tensor narrowed_back(const Tensor& grad, const Shape& shape) {
+  if (grad.shape() == shape) return grad;
+  return put_back(grad, shape, Layout::packed(shape, grad.dtype(), grad.device()));
+}
+
+}  // namespace
+
 template <>
 struct Rule<op::scatter_> {
   static constexpr std::string_view gradient = "ScatterBackward0";
+  static bool saves(std::size_t place, const Wanted&) { return place == 1; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, std::int64_t dim,
+                       const Tensor& index, const Tensor& /*src*/, op::ScatterReduce reduce) {
+    check_replaces(reduce);
+    if (g.wanted(0)) g.set(0, scatter(grad, dim, index, 0));
+    if (g.wanted(2)) g.set(2, narrowed_back(gather(grad, dim, index), g.shape(2)));
+  }
   static void check(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src,
                     op::ScatterReduce reduce) {
     check_scatter(op::scatter_::info, function_of(reduce), self, dim, index, src);
@@ -278,6 +324,12 @@ struct Rule<op::scatter_> {
 template <>
 struct Rule<op::scatter_value_> {
   static constexpr std::string_view gradient = "ScatterBackward1";
+  static bool saves(std::size_t place, const Wanted&) { return place == 1; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, std::int64_t dim,
+                       const Tensor& index, const Scalar& /*value*/, op::ScatterReduce reduce) {
+    check_replaces(reduce);
+    g.set(0, scatter(grad, dim, index, 0));
+  }
   static void check(const Tensor& self, std::int64_t dim, const Tensor& index, const Scalar& value,
                     op::ScatterReduce reduce) {
     check_scatter(op::scatter_::info, function_of(reduce), self, dim, index);
@@ -294,6 +346,12 @@ struct Rule<op::scatter_value_> {
 template <>
 struct Rule<op::scatter_add_> {
   static constexpr std::string_view gradient = "ScatterAddBackward0";
+  static bool saves(std::size_t place, const Wanted&) { return place == 1; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, std::int64_t dim,
+                       const Tensor& index, const Tensor& /*src*/) {
+    if (g.wanted(0)) g.set(0, grad);
+    if (g.wanted(2)) g.set(2, narrowed_back(gather(grad, dim, index), g.shape(2)));
+  }
   static void check(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src) {
     check_scatter(op::scatter_add_::info, PickFunction::add, self, dim, index, src);
   }
@@ -355,6 +413,12 @@ void run_slices(const OpInfo& op, PickFunction function, const Tensor& self, std
 template <>
 struct Rule<op::index_add_> {
   static constexpr std::string_view gradient = "IndexAddBackward0";
+  static bool saves(std::size_t place, const Wanted&) { return place == 1; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, std::int64_t dim,
+                       const Tensor& index, const Tensor& /*source*/, const Scalar& alpha) {
+    if (g.wanted(0)) g.set(0, grad);
+    if (g.wanted(2)) g.set(2, (index_select(grad, dim, index) * alpha).reshape(g.shape(2)));
+  }
   static void check(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source,
                     const Scalar& /*alpha*/) {
     check_slices(op::index_add_::info, PickFunction::add, self, dim, index, source);
@@ -377,6 +441,12 @@ struct Rule<op::index_add_> {
 template <>
 struct Rule<op::index_copy_> {
   static constexpr std::string_view gradient = "IndexCopyBackward0";
+  static bool saves(std::size_t place, const Wanted&) { return place == 1; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, std::int64_t dim,
+                       const Tensor& index, const Tensor& /*source*/) {
+    if (g.wanted(0)) g.set(0, index_fill(grad, dim, index, 0));
+    if (g.wanted(2)) g.set(2, index_select(grad, dim, index).reshape(g.shape(2)));
+  }
   static void check(const Tensor& self, std::int64_t dim, const Tensor& index,
                     const Tensor& source) {
     check_slices(op::index_copy_::info, PickFunction::write, self, dim, index, source);
@@ -388,9 +458,15 @@ struct Rule<op::index_copy_> {
 
 template <>
 struct Rule<op::index_fill_> {
-  static Ref<Node> node(const Tensor&, std::int64_t, const Tensor&, const Tensor& value) {
-    return detail::named_node(value.body().is_wrapped_number() ? "IndexFillBackward0"
-                                                               : "IndexFillBackward1");
+  static std::string_view gradient_name(const Tensor&, std::int64_t, const Tensor&,
+                                        const Tensor& value) {
+    return value.body().is_wrapped_number() ? "IndexFillBackward0" : "IndexFillBackward1";
+  }
+  static bool saves(std::size_t place, const Wanted&) { return place == 1; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, std::int64_t dim,
+                       const Tensor& index, const Tensor& /*value*/) {
+    if (g.wanted(0)) g.set(0, index_fill(grad, dim, index, 0));
+    if (g.wanted(2)) g.set(2, index_select(grad, dim, index).sum());
   }
   static void check(const Tensor& self, std::int64_t dim, const Tensor& index,
                     const Tensor& value) {

@@ -83,6 +83,7 @@ double largest_of(DType dtype) {
 template <>
 struct Rule<op::uniform_> {
   static constexpr std::string_view gradient = "UniformBackward0";
+  static constexpr bool overwrites = true;
   static void check(const Tensor& self, double from, double to, const Generator& /*generator*/) {
     check_floating_or_complex(op::uniform_::info, self);
     const DType dtype = to_real(self.dtype());
@@ -113,6 +114,7 @@ struct Rule<op::uniform_> {
 template <>
 struct Rule<op::normal_> {
   static constexpr std::string_view gradient = "NormalBackward0";
+  static constexpr bool overwrites = true;
   static void check(const Tensor& self, double /*mean*/, double std,
                     const Generator& /*generator*/) {
     check_floating_or_complex(op::normal_::info, self);
@@ -132,6 +134,7 @@ struct Rule<op::normal_> {
 template <>
 struct Rule<op::exponential_> {
   static constexpr std::string_view gradient = "ExponentialBackward0";
+  static constexpr bool overwrites = true;
   static void check(const Tensor& self, double lambd, const Generator& /*generator*/) {
     check_floating(op::exponential_::info, self);
     if (!(lambd > 0))
@@ -147,6 +150,7 @@ struct Rule<op::exponential_> {
 template <>
 struct Rule<op::cauchy_> {
   static constexpr std::string_view gradient = "CauchyBackward0";
+  static constexpr bool overwrites = true;
   static void check(const Tensor& self, double /*median*/, double sigma,
                     const Generator& /*generator*/) {
     check_floating(op::cauchy_::info, self);
@@ -163,6 +167,7 @@ struct Rule<op::cauchy_> {
 template <>
 struct Rule<op::log_normal_> {
   static constexpr std::string_view gradient = "LogNormalBackward0";
+  static constexpr bool overwrites = true;
   static void check(const Tensor& self, double /*mean*/, double std,
                     const Generator& /*generator*/) {
     check_floating(op::log_normal_::info, self);
@@ -178,6 +183,7 @@ struct Rule<op::log_normal_> {
 template <>
 struct Rule<op::geometric_> {
   static constexpr std::string_view gradient = "GeometricBackward0";
+  static constexpr bool overwrites = true;
   static void check(const Tensor& self, double p, const Generator& /*generator*/) {
     check_real(op::geometric_::info, self);
     if (self.dtype() == bool_) check_written(op::geometric_::info, self, false);
@@ -194,6 +200,7 @@ struct Rule<op::geometric_> {
 template <>
 struct Rule<op::bernoulli_> {
   static constexpr std::string_view gradient = "BernoulliBackward2";
+  static constexpr bool overwrites = true;
   static void check(const Tensor& self, double p, const Generator& /*generator*/) {
     check_real(op::bernoulli_::info, self);
     if (!(p >= 0 && p <= 1))
@@ -209,6 +216,7 @@ struct Rule<op::bernoulli_> {
 template <>
 struct Rule<op::bernoulli_tensor_> {
   static constexpr std::string_view gradient = "BernoulliBackward1";
+  static constexpr bool overwrites = true;
   static void check(const Tensor& self, const Tensor& p, const Generator& /*generator*/) {
     check_real(op::bernoulli_tensor_::info, self);
     if (!is_usual_float(p.dtype())) {
@@ -240,6 +248,7 @@ struct Rule<op::bernoulli_tensor_> {
 template <>
 struct Rule<op::random_> {
   static constexpr std::string_view gradient = "RandomBackward2";
+  static constexpr bool overwrites = true;
   static void check(const Tensor& self, const Generator& /*generator*/) {
     check_real(op::random_::info, self);
   }
@@ -253,6 +262,7 @@ struct Rule<op::random_> {
 template <>
 struct Rule<op::random_from_> {
   static constexpr std::string_view gradient = "RandomBackward0";
+  static constexpr bool overwrites = true;
   static void check(const Tensor& self, std::int64_t from, std::optional<std::int64_t> to,
                     const Generator& /*generator*/) {
     check_real(op::random_from_::info, self, true);

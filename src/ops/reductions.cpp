@@ -11,12 +11,15 @@
 #include "core/element_copy.h"
 #include "kernels/elementwise.h"
 #include "kernels/reduce.h"
+#include "ops/gradients.h"
 #include "ops/into.h"
 #include "ops/operands.h"
+#include "tenon/arithmetic.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
 #include "tenon/ops.h"
+#include "tenon/selection.h"
 
 namespace tenon {
 
@@ -119,16 +122,17 @@ Tensor converted(const Tensor& self, DType result) {
   return whole ? self : self.to(result);
 }
 
-Ref<Node> node(const char* all, const char* some, const Dims& dim) {
-  return detail::named_node(dim.empty() ? all : some);
-}
-
 }  // namespace
 
 template <>
 struct Rule<op::sum> {
-  static Ref<Node> node(const Tensor&, const Dims& dim, bool, std::optional<DType>) {
-    return tenon::node("SumBackward0", "SumBackward1", dim);
+  static std::string_view gradient_name(const Tensor&, const Dims& dim, bool,
+                                        std::optional<DType>) {
+    return dim.empty() ? "SumBackward0" : "SumBackward1";
+  }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, const Dims& dim,
+                       bool keepdim, std::optional<DType> /*dtype*/) {
+    g.set(0, spread_reduced(grad, g.shape(0), dim, keepdim));
   }
   static Layout infer(const Tensor& self, const Dims& dim, bool keepdim,
                       std::optional<DType> dtype) {
@@ -144,8 +148,14 @@ struct Rule<op::sum> {
 
 template <>
 struct Rule<op::mean> {
-  static Ref<Node> node(const Tensor&, const Dims& dim, bool, std::optional<DType>) {
-    return tenon::node("MeanBackward0", "MeanBackward1", dim);
+  static std::string_view gradient_name(const Tensor&, const Dims& dim, bool,
+                                        std::optional<DType>) {
+    return dim.empty() ? "MeanBackward0" : "MeanBackward1";
+  }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, const Dims& dim,
+                       bool keepdim, std::optional<DType> /*dtype*/) {
+    const auto count = static_cast<double>(reduced_count(g.shape(0), dim));
+    g.set(0, spread_reduced(grad, g.shape(0), dim, keepdim) / count);
   }
   static Layout infer(const Tensor& self, const Dims& dim, bool keepdim,
                       std::optional<DType> dtype) {
@@ -162,8 +172,14 @@ struct Rule<op::mean> {
 
 template <>
 struct Rule<op::prod> {
-  static Ref<Node> node(const Tensor&, const Dims& dim, bool, std::optional<DType>) {
-    return tenon::node("ProdBackward0", "ProdBackward1", dim);
+  static std::string_view gradient_name(const Tensor&, const Dims& dim, bool,
+                                        std::optional<DType>) {
+    return dim.empty() ? "ProdBackward0" : "ProdBackward1";
+  }
+  static bool saves(std::size_t, const Wanted&) { return true; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& self, const Dims& dim,
+                       bool keepdim, std::optional<DType> /*dtype*/) {
+    g.set(0, prod_gradient(grad, self.to(grad.dtype()), g.result(), dim, keepdim));
   }
   static Layout infer(const Tensor& self, const Dims& dim, bool keepdim,
                       std::optional<DType> dtype) {
@@ -250,18 +266,36 @@ struct ExtremeAndPlaceRule {
 template <>
 struct Rule<op::amax> : ExtremeRule<op::amax, ReduceFunction::amax> {
   static constexpr std::string_view gradient = "AmaxBackward0";
+  static bool saves(std::size_t, const Wanted&) { return true; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& self, const Dims& dim,
+                       bool keepdim) {
+    g.set(0, extreme_gradient(grad, self, g.result(), dim, keepdim));
+  }
 };
 template <>
 struct Rule<op::amin> : ExtremeRule<op::amin, ReduceFunction::amin> {
   static constexpr std::string_view gradient = "AminBackward0";
+  static bool saves(std::size_t, const Wanted&) { return true; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& self, const Dims& dim,
+                       bool keepdim) {
+    g.set(0, extreme_gradient(grad, self, g.result(), dim, keepdim));
+  }
 };
 template <>
 struct Rule<op::max> : ExtremeOfAllRule<op::max, ReduceFunction::amax> {
   static constexpr std::string_view gradient = "MaxBackward1";
+  static bool saves(std::size_t, const Wanted&) { return true; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& self) {
+    g.set(0, extreme_gradient(grad, self, g.result(), {}, false));
+  }
 };
 template <>
 struct Rule<op::min> : ExtremeOfAllRule<op::min, ReduceFunction::amin> {
   static constexpr std::string_view gradient = "MinBackward1";
+  static bool saves(std::size_t, const Wanted&) { return true; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& self) {
+    g.set(0, extreme_gradient(grad, self, g.result(), {}, false));
+  }
 };
 template <>
 struct Rule<op::any> : TruthRule<op::any, ReduceFunction::any> {};
@@ -275,11 +309,21 @@ template <>
 struct Rule<op::max_dim>
     : ExtremeAndPlaceRule<op::max_dim, ReduceFunction::amax, ReduceFunction::argmax> {
   static constexpr std::string_view gradient = "MaxBackward0";
+  static bool saves(std::size_t place, const Wanted&) { return place == kResult + 1; }
+  static void backward(Gradient& g, std::span<const Tensor> grads, const Tensor& /*self*/,
+                       std::int64_t dim, bool keepdim) {
+    g.set(0, picked_gradient(grads[0], g.shape(0), g.result(1), dim, keepdim));
+  }
 };
 template <>
 struct Rule<op::min_dim>
     : ExtremeAndPlaceRule<op::min_dim, ReduceFunction::amin, ReduceFunction::argmin> {
   static constexpr std::string_view gradient = "MinBackward0";
+  static bool saves(std::size_t place, const Wanted&) { return place == kResult + 1; }
+  static void backward(Gradient& g, std::span<const Tensor> grads, const Tensor& /*self*/,
+                       std::int64_t dim, bool keepdim) {
+    g.set(0, picked_gradient(grads[0], g.shape(0), g.result(1), dim, keepdim));
+  }
 };
 
 template <>
@@ -297,6 +341,11 @@ struct Rule<op::count_nonzero> {
 template <>
 struct Rule<op::var> {
   static constexpr std::string_view gradient = "VarBackward0";
+  static bool saves(std::size_t place, const Wanted&) { return place == 0; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& self, const Dims& dim,
+                       double correction, bool keepdim) {
+    g.set(0, var_gradient(grad, self, dim, correction, keepdim));
+  }
   static Layout infer(const Tensor& self, const Dims& dim, double /*correction*/, bool keepdim) {
     check_floating(op::var::info, self.dtype());
     check_has(op::var::info, ReduceFunction::var, self.dtype());
@@ -311,6 +360,13 @@ struct Rule<op::var> {
 template <>
 struct Rule<op::std_> {
   static constexpr std::string_view gradient = "StdBackward0";
+  static bool saves(std::size_t, const Wanted&) { return true; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& self, const Dims& dim,
+                       double correction, bool keepdim) {
+    const Tensor result = g.result();
+    const Tensor of_var = masked_fill(grad / (result * 2), result == 0, 0);
+    g.set(0, var_gradient(of_var, self, dim, correction, keepdim));
+  }
   static Layout infer(const Tensor& self, const Dims& dim, double /*correction*/, bool keepdim) {
     check_floating(op::std_::info, self.dtype());
     check_has(op::std_::info, ReduceFunction::var, self.dtype());
@@ -330,6 +386,11 @@ struct Rule<op::std_> {
 template <>
 struct Rule<op::norm> {
   static constexpr std::string_view gradient = "LinalgVectorNormBackward0";
+  static bool saves(std::size_t, const Wanted&) { return true; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& self, double p,
+                       const Dims& dim, bool keepdim) {
+    g.set(0, norm_gradient(grad, self, g.result(), p, dim, keepdim));
+  }
   static Layout infer(const Tensor& self, double p, const Dims& dim, bool keepdim) {
     if (p < 0 || std::isinf(p)) check_not_empty(op::norm::info, self, dim);
     check_floating(op::norm::info, self.dtype());
@@ -367,10 +428,19 @@ struct AccumulateRule {
 template <>
 struct Rule<op::cumsum> : AccumulateRule<op::cumsum, ReduceFunction::sum> {
   static constexpr std::string_view gradient = "CumsumBackward0";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, std::int64_t dim,
+                       std::optional<DType> /*dtype*/) {
+    g.set(0, grad.dim() == 0 ? grad : reversed(reversed(grad, dim).cumsum(dim), dim));
+  }
 };
 template <>
 struct Rule<op::cumprod> : AccumulateRule<op::cumprod, ReduceFunction::prod> {
   static constexpr std::string_view gradient = "CumprodBackward0";
+  static bool saves(std::size_t, const Wanted&) { return true; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& self, std::int64_t dim,
+                       std::optional<DType> /*dtype*/) {
+    g.set(0, cumprod_gradient(grad, self.to(grad.dtype()), g.result(), dim));
+  }
 };
 
 Tensor sum(const Tensor& self, const Dims& dim, ReduceOptions options) {

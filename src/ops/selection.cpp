@@ -5,13 +5,16 @@
 #include "core/element_copy.h"
 #include "kernels/select.h"
 #include "ops/elementwise.h"
+#include "ops/gradients.h"
 #include "ops/into.h"
 #include "ops/operands.h"
 #include "ops/ternary.h"
+#include "tenon/arithmetic.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
 #include "tenon/ops.h"
+#include "tenon/reductions.h"
 
 namespace tenon {
 
@@ -41,6 +44,13 @@ void check_mask(const char* op, const Tensor& mask) {
 template <>
 struct Rule<op::where> {
   static constexpr std::string_view gradient = "WhereBackward0";
+  static bool saves(std::size_t place, const Wanted&) { return place == 0; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& condition,
+                       const Tensor& /*self*/, const Tensor& /*other*/) {
+    const Tensor zero = zeros({}, {.dtype = grad.dtype(), .device = grad.device()});
+    if (g.wanted(1)) g.set(1, where(condition, grad, zero));
+    if (g.wanted(2)) g.set(2, where(condition, zero, grad));
+  }
   static Layout infer(const Tensor& condition, const Tensor& self, const Tensor& other) {
     if (condition.dtype() != uint8) check_mask("where", condition);
     const Device device = promoted_device("where", {&condition, &self, &other});
@@ -63,9 +73,14 @@ struct Rule<op::where> {
 
 template <>
 struct Rule<op::masked_fill_> {
-  static Ref<Node> node(const Tensor&, const Tensor&, const Tensor& value) {
-    return detail::named_node(value.body().is_wrapped_number() ? "MaskedFillBackward0"
-                                                               : "MaskedFillBackward1");
+  static std::string_view gradient_name(const Tensor&, const Tensor&, const Tensor& value) {
+    return value.body().is_wrapped_number() ? "MaskedFillBackward0" : "MaskedFillBackward1";
+  }
+  static bool saves(std::size_t place, const Wanted&) { return place == 1; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, const Tensor& mask,
+                       const Tensor& /*value*/) {
+    if (g.wanted(0)) g.set(0, masked_fill(grad, mask, 0));
+    if (g.wanted(2)) g.set(2, masked_fill(grad, mask.logical_not(), 0).sum());
   }
   static void check(const Tensor& self, const Tensor& mask, const Tensor& value) {
     check_mask("masked_fill_", mask);
@@ -120,20 +135,65 @@ Ternary clamp_of(const Tensor& self, const std::optional<Tensor>& min,
   return {op::clamp::info, function, dtype, self, low, high};
 }
 
-Ref<Node> clamp_node(const std::optional<Tensor>& min, const std::optional<Tensor>& max) {
+constexpr std::string_view kClampNumbers = "ClampBackward1";
+
+std::string_view clamp_node(const std::optional<Tensor>& min, const std::optional<Tensor>& max) {
   const auto number = [](const std::optional<Tensor>& bound) {
     return !bound || bound->body().is_wrapped_number();
   };
-  return detail::named_node(number(min) && number(max) ? "ClampBackward1" : "ClampBackward0");
+  return number(min) && number(max) ? kClampNumbers : "ClampBackward0";
+}
+
+// Numbers have the gradient to themselves where the element is within them, and nowhere else.
+// Tensors share it with the element where both are the same; the upper one counts where they cross.
+void clamp_backward(Gradient& g, const Tensor& grad, const Tensor& self,
+                    const std::optional<Tensor>& min, const std::optional<Tensor>& max) {
+  if (clamp_node(min, max) == kClampNumbers) {
+    Tensor kept = grad;
+    if (min) kept = masked_fill(kept, (self > *min).logical_not(), 0);
+    if (max) kept = masked_fill(kept, (self < *max).logical_not(), 0);
+    return g.set(0, kept);
+  }
+  const auto only = [](const Tensor& value, const Tensor& mask) {
+    return masked_fill(value, mask.logical_not(), 0);
+  };
+  Tensor shared;  // where it is the same as a bound
+  if (min) shared = self == *min;
+  if (max) shared = min ? shared.logical_or(self == *max) : self == *max;
+  if (min && max) shared = shared.logical_and(*min < *max);
+  const Tensor halved = where(shared, grad / 2, grad);
+  if (g.wanted(0)) {
+    Tensor kept = halved;
+    if (min) kept = masked_fill(kept, self < *min, 0);
+    if (max) kept = masked_fill(kept, self > *max, 0);
+    g.set(0, kept);
+  }
+  if (g.wanted(1)) {
+    g.set(1, !max ? masked_fill(halved, self > *min, 0)
+                  : only(halved, (self < *min)
+                                     .logical_and(*min <= *max)
+                                     .logical_or((self == *min).logical_and(*min < *max))));
+  }
+  if (g.wanted(2)) {
+    g.set(2, !min ? masked_fill(halved, self < *max, 0)
+                  : only(halved, (self > *max)
+                                     .logical_or(*min > *max)
+                                     .logical_or((self == *max).logical_and(*min < *max))));
+  }
 }
 
 }  // namespace
 
 template <>
 struct Rule<op::clamp> {
-  static Ref<Node> node(const Tensor&, const std::optional<Tensor>& min,
-                        const std::optional<Tensor>& max) {
+  static std::string_view gradient_name(const Tensor&, const std::optional<Tensor>& min,
+                                        const std::optional<Tensor>& max) {
     return clamp_node(min, max);
+  }
+  static bool saves(std::size_t place, const Wanted&) { return place < kResult; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& self,
+                       const std::optional<Tensor>& min, const std::optional<Tensor>& max) {
+    clamp_backward(g, grad, self, min, max);
   }
   static Layout infer(const Tensor& self, const std::optional<Tensor>& min,
                       const std::optional<Tensor>& max) {
@@ -146,9 +206,14 @@ struct Rule<op::clamp> {
 };
 template <>
 struct Rule<op::clamp_> {
-  static Ref<Node> node(const Tensor&, const std::optional<Tensor>& min,
-                        const std::optional<Tensor>& max) {
+  static std::string_view gradient_name(const Tensor&, const std::optional<Tensor>& min,
+                                        const std::optional<Tensor>& max) {
     return clamp_node(min, max);
+  }
+  static bool saves(std::size_t place, const Wanted&) { return place < kResult; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& self,
+                       const std::optional<Tensor>& min, const std::optional<Tensor>& max) {
+    clamp_backward(g, grad, self, min, max);
   }
   static void check(const Tensor& self, const std::optional<Tensor>& min,
                     const std::optional<Tensor>& max) {

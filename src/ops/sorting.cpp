@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "core/element_copy.h"
 #include "kernels/sort.h"
+#include "ops/gradients.h"
 #include "ops/into.h"
 #include "ops/operands.h"
 #include "tenon/custom_op.h"
@@ -62,6 +63,11 @@ void run(std::array<Tensor, 2>& out, const Tensor& self, std::int64_t dim, std::
 template <>
 struct Rule<op::sort> {
   static constexpr std::string_view gradient = "SortBackward0";
+  static bool saves(std::size_t place, const Wanted&) { return place == kResult + 1; }
+  static void backward(Gradient& g, std::span<const Tensor> grads, const Tensor& /*self*/,
+                       std::int64_t dim, bool /*descending*/) {
+    g.set(0, picked_gradient(grads[0], g.shape(0), g.result(1), dim, true));
+  }
   static std::array<Layout, 2> infer(const Tensor& self, std::int64_t dim, bool /*descending*/) {
     wrap_dim(dim, self.dim());
     check_order("sort", self);
@@ -79,6 +85,11 @@ struct Rule<op::sort> {
 template <>
 struct Rule<op::topk> {
   static constexpr std::string_view gradient = "TopkBackward0";
+  static bool saves(std::size_t place, const Wanted&) { return place == kResult + 1; }
+  static void backward(Gradient& g, std::span<const Tensor> grads, const Tensor& /*self*/,
+                       std::int64_t /*k*/, std::int64_t dim, bool /*largest*/) {
+    g.set(0, picked_gradient(grads[0], g.shape(0), g.result(1), dim, true));
+  }
   static std::array<Layout, 2> infer(const Tensor& self, std::int64_t k, std::int64_t dim,
                                      bool /*largest*/) {
     const auto along = static_cast<std::size_t>(wrap_dim(dim, self.dim()));

@@ -1,11 +1,16 @@
 // Operators that give a tensor another layout.
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
+#include "ops/gradients.h"
 #include "ops/hidden_views.h"
 #include "ops/view_rules.h"
+#include "tenon/arithmetic.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
+#include "tenon/factories.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -36,9 +41,69 @@ constinit OpInfo op::view_as_complex::info{"view_as_complex", kind};
 constinit OpInfo op::conj::info{"conj", kind};
 constinit OpInfo op::neg_view::info{"_neg_view", kind};
 
+namespace {
+
+// Gradients of parts go back to where a packed tensor of the argument's shape has them.
+template <class F>
+void put_back_into(Gradient& g, const Tensor& grad, F&& view) {
+  const Layout whole = Layout::packed(g.shape(0), grad.dtype(), grad.device());
+  g.set(0, put_back(grad, g.shape(0), view(whole)));
+}
+
+// The gradients of all pieces: zeros for those that nobody has used.
+template <class F>
+std::vector<Tensor> whole_pieces(const Gradient& g, std::span<const Tensor> grads, F&& views) {
+  const auto pieces = views(Layout::packed(g.shape(0), g.dtype(0), g.device(0)));
+  std::vector<Tensor> whole;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    whole.push_back(i < grads.size() && grads[i].defined()
+                        ? grads[i]
+                        : zeros(pieces[i].shape, {.dtype = g.dtype(0), .device = g.device(0)}));
+  }
+  return whole;
+}
+
+// Of a view over any strides, where elements of the argument, too, may lie in any order: both are
+// put into a piece of memory that has room for either.
+class AsStridedNode final : public Node {
+ public:
+  AsStridedNode(const Layout& self, const Shape& size, const Dims& stride, std::int64_t offset)
+      : self_(self), size_(size), stride_(stride), offset_(offset) {}
+  std::string name() const override { return "AsStridedBackward0"; }
+  std::vector<Tensor> apply(std::vector<Tensor> grads) override {
+    if (!grads[0].defined()) return {Tensor()};
+    const std::int64_t first = std::min(self_.offset, offset_);
+    const std::int64_t reach =
+        std::max(end(self_.shape, self_.strides, self_.offset), end(size_, stride_, offset_)) -
+        first;
+    Layout view = Layout::packed(size_, grads[0].dtype(), grads[0].device());
+    view.strides = stride_;
+    view.offset = offset_ - first;
+    const Tensor memory = put_back(grads[0], {reach}, view);
+    return {memory.as_strided(self_.shape, self_.strides, self_.offset - first)};
+  }
+
+ private:
+  static std::int64_t end(const Shape& shape, const Dims& strides, std::int64_t offset) {
+    std::int64_t last = offset;
+    for (std::size_t d = 0; d < shape.size(); ++d) last += (shape[d] - 1) * strides[d];
+    return last + 1;
+  }
+  Layout self_;
+  Shape size_;
+  Dims stride_;
+  std::int64_t offset_;
+};
+
+}  // namespace
+
 template <>
 struct Rule<op::view> {
   static constexpr std::string_view gradient = "ViewBackward0";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
+                       const Shape& /*size*/) {
+    g.set(0, grad.reshape(g.shape(0)));
+  }
   static Layout view(const Tensor& self, const Shape& size) {
     return rules::view(self.layout(), size);
   }
@@ -53,6 +118,10 @@ struct Rule<op::view_dtype> {
 template <>
 struct Rule<op::unsafe_view> {
   static constexpr std::string_view gradient = "UnsafeViewBackward0";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
+                       const Shape& /*size*/) {
+    g.set(0, grad.reshape(g.shape(0)));
+  }
   static constexpr bool is_view = false;
   static Layout view(const Tensor& self, const Shape& size) {
     return rules::view(self.layout(), size);
@@ -61,6 +130,7 @@ struct Rule<op::unsafe_view> {
 template <>
 struct Rule<op::alias> {
   static constexpr std::string_view gradient = "AliasBackward0";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/) { g.set(0, grad); }
   static Layout view(const Tensor& self) { return self.layout(); }
 };
 template <>
@@ -71,6 +141,11 @@ struct Rule<op::detach> {
 template <>
 struct Rule<op::slice> {
   static constexpr std::string_view gradient = "SliceBackward0";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, std::int64_t dim,
+                       std::optional<std::int64_t> start, std::optional<std::int64_t> end,
+                       std::int64_t step) {
+    put_back_into(g, grad, [&](const Layout& l) { return rules::slice(l, dim, start, end, step); });
+  }
   static Layout view(const Tensor& self, std::int64_t dim, std::optional<std::int64_t> start,
                      std::optional<std::int64_t> end, std::int64_t step) {
     return rules::slice(self.layout(), dim, start, end, step);
@@ -79,6 +154,10 @@ struct Rule<op::slice> {
 template <>
 struct Rule<op::select> {
   static constexpr std::string_view gradient = "SelectBackward0";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, std::int64_t dim,
+                       std::int64_t index) {
+    put_back_into(g, grad, [&](const Layout& l) { return rules::select(l, dim, index); });
+  }
   static Layout view(const Tensor& self, std::int64_t dim, std::int64_t index) {
     return rules::select(self.layout(), dim, index);
   }
@@ -86,6 +165,10 @@ struct Rule<op::select> {
 template <>
 struct Rule<op::transpose> {
   static constexpr std::string_view gradient = "TransposeBackward0";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, std::int64_t dim0,
+                       std::int64_t dim1) {
+    g.set(0, grad.transpose(dim0, dim1));
+  }
   static Layout view(const Tensor& self, std::int64_t dim0, std::int64_t dim1) {
     return rules::transpose(self.layout(), dim0, dim1);
   }
@@ -93,6 +176,9 @@ struct Rule<op::transpose> {
 template <>
 struct Rule<op::t> {
   static constexpr std::string_view gradient = "TBackward0";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/) {
+    g.set(0, grad.t());
+  }
   static Layout view(const Tensor& self) {
     if (self.dim() > 2)
       throw ShapeError(
@@ -103,6 +189,13 @@ struct Rule<op::t> {
 template <>
 struct Rule<op::permute> {
   static constexpr std::string_view gradient = "PermuteBackward0";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, const Dims& dims) {
+    const auto rank = static_cast<std::int64_t>(dims.size());
+    Dims back = Dims::filled(dims.size(), 0);
+    for (std::int64_t i = 0; i < rank; ++i)
+      back[static_cast<std::size_t>(wrap_dim(dims[static_cast<std::size_t>(i)], rank))] = i;
+    g.set(0, grad.permute(back));
+  }
   static Layout view(const Tensor& self, const Dims& dims) {
     return rules::permute(self.layout(), dims);
   }
@@ -110,6 +203,10 @@ struct Rule<op::permute> {
 template <>
 struct Rule<op::expand> {
   static constexpr std::string_view gradient = "ExpandBackward0";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
+                       const Shape& /*size*/) {
+    g.set(0, grad);  // summed by whoever asked
+  }
   static Layout view(const Tensor& self, const Shape& size) {
     return rules::expand(self.layout(), size);
   }
@@ -117,11 +214,18 @@ struct Rule<op::expand> {
 template <>
 struct Rule<op::squeeze> {
   static constexpr std::string_view gradient = "SqueezeBackward0";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/) {
+    g.set(0, grad.reshape(g.shape(0)));
+  }
   static Layout view(const Tensor& self) { return rules::squeeze(self.layout()); }
 };
 template <>
 struct Rule<op::squeeze_dim> {
   static constexpr std::string_view gradient = "SqueezeBackward1";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
+                       std::int64_t /*dim*/) {
+    g.set(0, grad.reshape(g.shape(0)));
+  }
   static Layout view(const Tensor& self, std::int64_t dim) {
     return rules::squeeze(self.layout(), dim);
   }
@@ -129,6 +233,10 @@ struct Rule<op::squeeze_dim> {
 template <>
 struct Rule<op::squeeze_dims> {
   static constexpr std::string_view gradient = "SqueezeBackward2";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
+                       const Dims& /*dim*/) {
+    g.set(0, grad.reshape(g.shape(0)));
+  }
   static Layout view(const Tensor& self, const Dims& dim) {
     return rules::squeeze(self.layout(), dim);
   }
@@ -136,13 +244,21 @@ struct Rule<op::squeeze_dims> {
 template <>
 struct Rule<op::unsqueeze> {
   static constexpr std::string_view gradient = "UnsqueezeBackward0";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
+                       std::int64_t /*dim*/) {
+    g.set(0, grad.reshape(g.shape(0)));
+  }
   static Layout view(const Tensor& self, std::int64_t dim) {
     return rules::unsqueeze(self.layout(), dim);
   }
 };
 template <>
 struct Rule<op::as_strided> {
-  static constexpr std::string_view gradient = "AsStridedBackward0";
+  static Ref<Node> node(const Tensor& self, const Shape& size, const Dims& stride,
+                        std::optional<std::int64_t> offset) {
+    return make_ref<AsStridedNode>(self.layout(), size, stride,
+                                   offset.value_or(self.storage_offset()));
+  }
   static Layout view(const Tensor& self, const Shape& size, const Dims& stride,
                      std::optional<std::int64_t> offset) {
     return rules::as_strided(self.layout(), size, stride, offset, self.storage().nbytes());
@@ -151,6 +267,10 @@ struct Rule<op::as_strided> {
 template <>
 struct Rule<op::diagonal> {
   static constexpr std::string_view gradient = "DiagonalBackward0";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, std::int64_t offset,
+                       std::int64_t dim1, std::int64_t dim2) {
+    put_back_into(g, grad, [&](const Layout& l) { return rules::diagonal(l, offset, dim1, dim2); });
+  }
   static Layout view(const Tensor& self, std::int64_t offset, std::int64_t dim1,
                      std::int64_t dim2) {
     return rules::diagonal(self.layout(), offset, dim1, dim2);
@@ -159,6 +279,11 @@ struct Rule<op::diagonal> {
 template <>
 struct Rule<op::unfold> {
   static constexpr std::string_view gradient = "UnfoldBackward0";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
+                       std::int64_t dimension, std::int64_t size, std::int64_t step) {
+    put_back_into(g, grad,
+                  [&](const Layout& l) { return rules::unfold(l, dimension, size, step); });
+  }
   static Layout view(const Tensor& self, std::int64_t dimension, std::int64_t size,
                      std::int64_t step) {
     return rules::unfold(self.layout(), dimension, size, step);
@@ -167,6 +292,12 @@ struct Rule<op::unfold> {
 template <>
 struct Rule<op::split> {
   static constexpr std::string_view gradient = "SplitBackward0";
+  static void backward(Gradient& g, std::span<const Tensor> grads, const Tensor& /*self*/,
+                       std::int64_t split_size, std::int64_t dim) {
+    g.set(0, cat(whole_pieces(g, grads,
+                              [&](const Layout& l) { return rules::split(l, split_size, dim); }),
+                 dim));
+  }
   static std::vector<Layout> view(const Tensor& self, std::int64_t split_size, std::int64_t dim) {
     return rules::split(self.layout(), split_size, dim);
   }
@@ -174,6 +305,13 @@ struct Rule<op::split> {
 template <>
 struct Rule<op::split_with_sizes> {
   static constexpr std::string_view gradient = "SplitWithSizesBackward0";
+  static void backward(Gradient& g, std::span<const Tensor> grads, const Tensor& /*self*/,
+                       const Dims& split_sizes, std::int64_t dim) {
+    g.set(0, cat(whole_pieces(
+                     g, grads,
+                     [&](const Layout& l) { return rules::split_with_sizes(l, split_sizes, dim); }),
+                 dim));
+  }
   static std::vector<Layout> view(const Tensor& self, const Dims& split_sizes, std::int64_t dim) {
     return rules::split_with_sizes(self.layout(), split_sizes, dim);
   }
@@ -181,6 +319,11 @@ struct Rule<op::split_with_sizes> {
 template <>
 struct Rule<op::unbind> {
   static constexpr std::string_view gradient = "UnbindBackward0";
+  static void backward(Gradient& g, std::span<const Tensor> grads, const Tensor& /*self*/,
+                       std::int64_t dim) {
+    g.set(0, stack(whole_pieces(g, grads, [&](const Layout& l) { return rules::unbind(l, dim); }),
+                   dim));
+  }
   static std::vector<Layout> view(const Tensor& self, std::int64_t dim) {
     return rules::unbind(self.layout(), dim);
   }
@@ -188,16 +331,25 @@ struct Rule<op::unbind> {
 template <>
 struct Rule<op::view_as_real> {
   static constexpr std::string_view gradient = "ViewAsRealBackward0";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/) {
+    g.set(0, view_as_complex(grad.contiguous()));
+  }
   static Layout view(const Tensor& self) { return rules::view_as_real(self.layout()); }
 };
 template <>
 struct Rule<op::view_as_complex> {
   static constexpr std::string_view gradient = "ViewAsComplexBackward0";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/) {
+    g.set(0, view_as_real(grad.resolve_conj()));
+  }
   static Layout view(const Tensor& self) { return rules::view_as_complex(self.layout()); }
 };
 template <>
 struct Rule<op::conj> {
   static constexpr std::string_view gradient = "ConjBackward0";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/) {
+    g.set(0, grad.conj());
+  }
   static Layout view(const Tensor& self) {
     Layout out = self.layout();
     out.conj = !out.conj;
@@ -207,6 +359,7 @@ struct Rule<op::conj> {
 template <>
 struct Rule<op::neg_view> {
   static constexpr std::string_view gradient = "NegViewBackward0";
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/) { g.set(0, -grad); }
   static Layout view(const Tensor& self) {
     Layout out = self.layout();
     out.neg = !out.neg;

@@ -1,4 +1,4 @@
-#include "core/saved_tensor.h"
+#include "tenon/saved_tensor.h"
 
 #include "core/autograd_meta.h"
 #include "support/matchers.h"

@@ -2,9 +2,9 @@
 #include <thread>
 
 #include "core/body_editor.h"
-#include "core/saved_tensor.h"
 #include "support/matchers.h"
 #include "support/wrappers.h"
+#include "tenon/saved_tensor.h"
 
 namespace tenon {
 namespace {
@@ -179,14 +179,14 @@ TEST(SwapTensors, ARefusalPoisonsNobody) {
 TEST(SwapTensors, HooksMoveAndStillFire) {
   const Tensor a = ones({2}).requires_grad_(), b = zeros({3});
   int fired = 0;
-  BodyEditor::need_autograd(a.body()).hooks.emplace_back(1, [&](const Tensor& grad) {
+  a.register_hook([&](const Tensor& grad) {
     ++fired;
     return grad;
   });
   swap_tensors(a, b);
   EXPECT_TRUE(BodyEditor::autograd(a.body()) == nullptr ||
               BodyEditor::autograd(a.body())->hooks.empty());
-  for (const auto& [id, hook] : BodyEditor::autograd(b.body())->hooks) hook(ones({2}));
+  for (const auto& [removed, hook] : BodyEditor::autograd(b.body())->hooks) hook(ones({2}));
   EXPECT_EQ(fired, 1);
 }
 

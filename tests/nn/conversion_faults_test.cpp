@@ -1,8 +1,8 @@
 // Conversions that fail change nothing at all; and what conversions do to user-defined tensors.
-#include "core/saved_tensor.h"
 #include "support/matchers.h"
 #include "support/modules.h"
 #include "support/wrappers.h"
+#include "tenon/saved_tensor.h"
 
 namespace tenon::nn {
 namespace {

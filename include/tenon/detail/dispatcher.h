@@ -13,6 +13,7 @@
 #include "tenon/api.h"
 #include "tenon/autograd.h"
 #include "tenon/detail/op_arguments.h"
+#include "tenon/detail/recorded_node.h"
 #include "tenon/op_call.h"
 #include "tenon/op_info.h"
 #include "tenon/tensor.h"
@@ -37,6 +38,8 @@ TENON_API std::optional<Value> ask_wrappers(const OpCall& call);
 [[noreturn]] TENON_API void nobody_handles(const OpCall& call);
 TENON_API void check_inplace(const OpInfo& info, const Tensor& self);
 TENON_API Ref<Node> named_node(std::string_view name);
+// Of an operator whose result has nothing of what was there: no gradient passes it.
+TENON_API Ref<Node> overwriting_node(std::string_view name);
 TENON_API Edge edge_of(const Tensor& tensor);
 // A result that can be given a history: itself if nobody else has it, else an alias.
 TENON_API Tensor fresh_result(Tensor result);
@@ -72,6 +75,19 @@ struct KernelOfSignature;
 template <class O, class R, class... A>
 struct KernelOfSignature<O, R(A...)> : KernelType<O::kind, std::remove_cvref_t<R>, A...> {};
 
+// Whether anything is recorded of it.
+template <class O>
+constexpr bool has_gradient() {
+  if constexpr (requires { Rule<O>::gradient; }) {
+    return !Rule<O>::gradient.empty();
+  } else {
+    static_assert(
+        requires { &Rule<O>::node; } || requires { &Rule<O>::gradient_name; },
+        "a Rule says what its gradient is called, or that there is none");
+    return true;
+  }
+}
+
 template <class O, class Signature = typename O::Signature>
 class Dispatcher;
 
@@ -90,6 +106,7 @@ class Dispatcher<O, R(A...)> {
       O::kind == OpKind::pure || O::kind == OpKind::view || O::kind == OpKind::inplace;
 
   static constexpr bool has_node = requires { &Rule<O>::node; };
+  static constexpr bool has_backward = requires { &Rule<O>::backward; };
   static constexpr bool has_run = requires { &Rule<O>::run; };
   static constexpr bool has_cpu = requires { &Rule<O>::cpu; };
   static constexpr bool has_meta = requires { &Rule<O>::meta; };
@@ -99,14 +116,7 @@ class Dispatcher<O, R(A...)> {
   }
   static constexpr bool has_base() {
     if constexpr (requires { Rule<O>::is_view; }) return Rule<O>::is_view;
-    return differentiable();
-  }
-  static constexpr bool differentiable() {
-    if constexpr (has_node) {
-      return true;
-    } else {
-      return !Rule<O>::gradient.empty();
-    }
+    return has_gradient<O>();
   }
 
  public:
@@ -237,15 +247,21 @@ class Dispatcher<O, R(A...)> {
         if (recording) check_inplace(O::info, self_of(args...));
         recording = recording && is_differentiable(self_of(args...).dtype());
       }
-      if (recording && differentiable()) node = new_node(args...);
+      if (recording && has_gradient<O>()) node = new_node(args...);
       if constexpr (O::kind == OpKind::inplace) {
         below(scan, args...);
         const Tensor& self = self_of(args...);
-        if (node) set_history(self, node, 0);
+        if (node) {
+          set_history(self, node, 0);
+          show_result(*node, self);
+        }
         return self;
       } else {
         Result result = below(scan, args...);
-        if (node) add_history(result, node);
+        if (node) {
+          add_history(result, node);
+          show_result(*node, result);
+        }
         if constexpr (O::kind == OpKind::view) {
           if (scan.wrapper && has_base()) {
             for_each_result(result, [&](const Tensor& t) { attach_base(t, self_of(args...)); });
@@ -312,13 +328,34 @@ class Dispatcher<O, R(A...)> {
   }
 
   static Ref<Node> new_node(const A&... args) {
-    Ref<Node> node;
     if constexpr (has_node) {
-      node = Rule<O>::node(args...);
+      return with_edges(Rule<O>::node(args...), args...);
+    } else if constexpr (requires { Rule<O>::overwrites; }) {
+      return with_edges(overwriting_node(gradient_name(args...)), args...);
+    } else if constexpr (has_backward) {
+      auto node = make_ref<RecordedNode<O>>(gradient_name(args...));
+      with_edges(node, args...);
+      node->keep(args...);
+      return node;
     } else {
-      node = named_node(Rule<O>::gradient);
+      return with_edges(named_node(gradient_name(args...)), args...);
     }
-    return with_edges(std::move(node), args...);
+  }
+  static std::string_view gradient_name(const A&... args) {
+    if constexpr (requires { &Rule<O>::gradient_name; }) {
+      return Rule<O>::gradient_name(args...);
+    } else {
+      return Rule<O>::gradient;
+    }
+  }
+  // To a node that keeps it.
+  template <class T>
+  static void show_result(Node& node, const T& result) {
+    if constexpr (requires { Rule<O>::keep_result(node, result); }) {
+      Rule<O>::keep_result(node, result);
+    } else if constexpr (has_backward && !has_node) {
+      static_cast<RecordedNode<O>&>(node).keep_result(result);
+    }
   }
 
   static Ref<Node> with_edges(Ref<Node> node, const A&... args) {

@@ -22,7 +22,7 @@ class TENON_API SavedTensor {
   SavedTensor() noexcept = default;
   // An output is saved by the node that makes it, which unpack() then hands back as the tensor's
   // history.
-  SavedTensor(const Tensor& tensor, Role role);
+  SavedTensor(const Tensor& tensor, Role role, std::uint32_t output = 0);
   ~SavedTensor();
   SavedTensor(SavedTensor&& other) noexcept = default;
   SavedTensor& operator=(SavedTensor&& other) noexcept;
@@ -36,6 +36,7 @@ class TENON_API SavedTensor {
   Ref<detail::SaveCounter> counter_;  // of the tensor that was saved; null for an output
   Edge edge_;
   std::uint64_t version_ = 0;
+  std::uint32_t output_ = 0;
   Role role_ = Role::input;
 };
 

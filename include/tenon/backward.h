@@ -1,0 +1,62 @@
+// Running a graph backwards: gradients into the leaves, or as results.
+//
+//   Tensor loss = mse(net(x), y);
+//   loss.backward();                                   // adds to the grads of the parameters
+//   auto [gx] = autograd::grad({loss}, {x});           // or of any tensors, added to nothing
+//
+// A graph is run once, unless retain_graph keeps what its nodes have saved. With create_graph the
+// gradients have a history of their own, and can be differentiated again.
+//
+// Threads: several may run graphs at once, also graphs that end in the same leaves. The same nodes
+// are for one thread at a time.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tenon/api.h"
+#include "tenon/autograd.h"
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+struct BackwardOptions {
+  // The gradient of the tensor itself. May be left out of one with a single element: 1.
+  Tensor gradient = {};
+  std::optional<bool> retain_graph = {};  // what create_graph says
+  bool create_graph = false;
+  // If not empty, grads are added to these alone.
+  std::vector<Tensor> inputs = {};
+};
+
+namespace autograd {
+
+struct BackwardOptions {
+  std::vector<Tensor> grad_tensors = {};  // one for each tensor; an undefined one is left out
+  std::optional<bool> retain_graph = {};
+  bool create_graph = false;
+  std::vector<Tensor> inputs = {};
+};
+
+struct GradOptions {
+  std::vector<Tensor> grad_outputs = {};
+  std::optional<bool> retain_graph = {};
+  bool create_graph = false;
+  bool allow_unused = false;       // an input that nothing depends on has an undefined gradient
+  bool materialize_grads = false;  // or zeros
+};
+
+// Errors are AutogradError, with PyTorch's words.
+TENON_API void backward(std::span<const Tensor> tensors, const BackwardOptions& options = {});
+TENON_API std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
+                                   const GradOptions& options = {});
+inline std::vector<Tensor> grad(const std::vector<Tensor>& outputs,
+                                const std::vector<Tensor>& inputs,
+                                const GradOptions& options = {}) {
+  return grad(std::span<const Tensor>(outputs), std::span<const Tensor>(inputs), options);
+}
+
+}  // namespace autograd
+
+}  // namespace tenon

@@ -1,0 +1,19 @@
+// What happens to a gradient that has arrived at a leaf.
+#pragma once
+
+#include "core/autograd_meta.h"
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+// Runs the leaf's hooks on the gradient, which may replace it.
+Tensor with_leaf_hooks(const AccumulateGrad& node, Tensor grad);
+// Adds the gradient to the leaf's grad. It is recorded if recording is on. Several threads may add
+// to one leaf.
+void accumulate(const AccumulateGrad& node, Tensor&& grad);
+// The sum, in the first one's place if nobody else can see it.
+Tensor sum_of(Tensor&& sum, const Tensor& grad);
+// A gradient of something that was broadcast, summed to what it was.
+Tensor sum_to(const Tensor& grad, const Shape& shape);
+
+}  // namespace tenon

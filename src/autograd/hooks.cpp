@@ -1,0 +1,61 @@
+// Hooks on tensors.
+#include <utility>
+
+#include "core/body_editor.h"
+#include "tenon/arithmetic.h"
+#include "tenon/autograd.h"
+#include "tenon/error.h"
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+HookHandle Tensor::register_hook(std::function<Tensor(const Tensor& grad)> hook) const {
+  if (!requires_grad())
+    throw AutogradError("cannot register a hook on a tensor that doesn't require gradient");
+  auto removed = std::make_shared<std::atomic<bool>>(false);
+  detail::AutogradMeta& meta = BodyEditor::need_autograd(body());
+  if (meta.edge.node) {
+    meta.edge.node->add_hook({removed, meta.edge.input, false, std::move(hook)});
+  } else {
+    std::erase_if(meta.hooks, [](const auto& one) { return one.removed->load(); });
+    meta.hooks.push_back({removed, std::move(hook)});
+  }
+  return HookHandle(std::move(removed));
+}
+
+HookHandle Tensor::register_post_accumulate_grad_hook(
+    std::function<void(const Tensor& leaf)> hook) const {
+  if (!requires_grad())
+    throw AutogradError("cannot register a hook on a tensor that doesn't require gradient");
+  if (!is_leaf())
+    throw AutogradError("post accumulate grad hooks cannot be registered on non-leaf tensors");
+  auto removed = std::make_shared<std::atomic<bool>>(false);
+  detail::AutogradMeta& meta = BodyEditor::need_autograd(body());
+  std::erase_if(meta.accumulated, [](const auto& one) { return one.removed->load(); });
+  meta.accumulated.push_back({removed, std::move(hook)});
+  return HookHandle(std::move(removed));
+}
+
+void Tensor::retain_grad() const {
+  if (!requires_grad())
+    throw AutogradError("can't retain_grad on Tensor that has requires_grad=False");
+  if (is_leaf()) return;
+  detail::AutogradMeta& meta = BodyEditor::need_autograd(body());
+  if (std::exchange(meta.retains_grad, true)) return;
+  // The graph must not keep the tensor.
+  meta.edge.node->add_hook({std::make_shared<std::atomic<bool>>(false), meta.edge.input, true,
+                            [weak = WeakTensor(*this)](const Tensor& grad) {
+                              const Tensor tensor = weak.lock();
+                              if (!tensor.defined()) return Tensor();
+                              detail::AutogradMeta& own = BodyEditor::need_autograd(tensor.body());
+                              own.grad = own.grad.defined() ? own.grad + grad : grad.clone();
+                              return Tensor();
+                            }});
+}
+
+bool Tensor::retains_grad() const {
+  const detail::AutogradMeta* meta = BodyEditor::autograd(body());
+  return meta != nullptr && meta->retains_grad;
+}
+
+}  // namespace tenon

@@ -1,0 +1,35 @@
+// What gradients of several families are made of.
+#pragma once
+
+#include "tenon/gradient.h"
+#include "tenon/layout.h"
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+// A result of reducing these dimensions (none given: all) as large as what was reduced.
+Tensor spread_reduced(const Tensor& reduced, const Shape& shape, const Dims& dim, bool keepdim);
+// The same in reverse order along a dimension.
+Tensor reversed(const Tensor& self, std::int64_t dim);
+// How many elements of the shape became one.
+std::int64_t reduced_count(const Shape& shape, const Dims& dim);
+
+// Zeros of that shape with the part, that lies in it as a view of a packed tensor does, added.
+Tensor put_back(const Tensor& part, const Shape& shape, const Layout& view);
+
+// Gradients of reductions.
+Tensor prod_gradient(const Tensor& grad, const Tensor& self, const Tensor& result, const Dims& dim,
+                     bool keepdim);
+Tensor extreme_gradient(const Tensor& grad, const Tensor& self, const Tensor& result,
+                        const Dims& dim, bool keepdim);
+Tensor var_gradient(const Tensor& grad, const Tensor& self, const Dims& dim, double correction,
+                    bool keepdim);
+Tensor norm_gradient(const Tensor& grad, const Tensor& self, const Tensor& result, double p,
+                     const Dims& dim, bool keepdim);
+Tensor cumprod_gradient(const Tensor& grad, const Tensor& self, const Tensor& result,
+                        std::int64_t dim);
+// Of values that were picked along a dimension: each goes back to where it came from.
+Tensor picked_gradient(const Tensor& grad, const Shape& shape, const Tensor& indices,
+                       std::int64_t dim, bool keepdim);
+
+}  // namespace tenon
