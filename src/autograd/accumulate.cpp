@@ -1,9 +1,12 @@
 #include "autograd/accumulate.h"
 
+#include <array>
+#include <cstdint>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "core/body_editor.h"
 #include "tenon/arithmetic.h"
 #include "tenon/error.h"
@@ -56,31 +59,74 @@ Tensor sum_to(const Tensor& grad, const Shape& shape) {
   return extra == 0 ? summed : summed.view(shape);
 }
 
+void check_hook(const Tensor& grad, const Tensor& replaced) {
+  const auto changed = [](const char* what) {
+    return AutogradError(concat("hook has changed the ", what, " of value"));
+  };
+  if (grad.dtype() != replaced.dtype()) throw changed("type");
+  if (grad.device() != replaced.device()) throw changed("device");
+  if (grad.shape() != replaced.shape()) throw changed("size");
+}
+
 Tensor with_leaf_hooks(const AccumulateGrad& node, Tensor grad) {
   const detail::AutogradMeta* meta = BodyEditor::autograd(node.leaf());
   if (meta == nullptr || meta->hooks.empty()) return grad;
   const auto hooks = meta->hooks;  // they may change the list
   for (const detail::LeafHook& hook : hooks) {
     if (hook.removed->load(std::memory_order_relaxed)) continue;
-    if (Tensor replaced = hook.hook(grad); replaced.defined()) grad = std::move(replaced);
+    if (Tensor replaced = hook.hook(grad); replaced.defined()) {
+      check_hook(grad, replaced);
+      grad = std::move(replaced);
+    }
   }
   return grad;
 }
 
+namespace {
+
+// Not the lock of the leaf's own state, which recording an operator on the leaf takes.
+std::mutex& lock_of(const Body& leaf) {
+  static std::array<std::mutex, 64> locks;
+  return locks[(reinterpret_cast<std::uintptr_t>(&leaf) / 64) % locks.size()];
+}
+
+// What runs code of others (a class's own addition, or one that is recorded) does so without the
+// lock, and again if another thread was quicker.
+void add_unlocked(Body& leaf, detail::AutogradMeta& meta, Tensor&& grad) {
+  for (;;) {
+    Tensor before;
+    {
+      const std::lock_guard lock(lock_of(leaf));
+      before = meta.grad;
+    }
+    Tensor sum = before.defined() ? before + grad : first_grad(leaf, Tensor(grad));
+    const std::lock_guard lock(lock_of(leaf));
+    if (!meta.grad.is(before)) continue;
+    std::swap(meta.grad, sum);  // what there was goes when the lock is gone
+    return;
+  }
+}
+
+}  // namespace
+
 void accumulate(const AccumulateGrad& node, Tensor&& grad) {
   Body& leaf = node.leaf();
   detail::AutogradMeta& meta = BodyEditor::need_autograd(leaf);
-  {
-    const std::lock_guard lock(meta.mutex);
-    if (!meta.grad.defined()) {
-      meta.grad = first_grad(leaf, std::move(grad));
-    } else if (is_grad_enabled() || meta.grad.body().is_wrapper()) {
-      meta.grad = meta.grad + grad;
-    } else {
+  const auto is_wrapper = [](const Tensor& tensor) {
+    return tensor.defined() && tensor.body().is_wrapper();
+  };
+  bool alone = is_grad_enabled() || leaf.is_wrapper() || is_wrapper(grad);
+  if (!alone) {
+    const std::lock_guard lock(lock_of(leaf));
+    alone = is_wrapper(meta.grad);
+    if (!alone && meta.grad.defined()) {
       // In place, as whoever holds the grad expects it to be.
       meta.grad.add_(grad);
+    } else if (!alone) {
+      meta.grad = first_grad(leaf, std::move(grad));
     }
   }
+  if (alone) add_unlocked(leaf, meta, std::move(grad));
   if (meta.accumulated.empty()) return;
   const auto hooks = meta.accumulated;
   const Tensor tensor = BodyEditor::tensor_of(Ref<Body>::share(&leaf));

@@ -6,6 +6,8 @@
 
 namespace tenon {
 
+// AutogradError if what a hook returned cannot take the gradient's place.
+void check_hook(const Tensor& grad, const Tensor& replaced);
 // Runs the leaf's hooks on the gradient, which may replace it.
 Tensor with_leaf_hooks(const AccumulateGrad& node, Tensor grad);
 // Adds the gradient to the leaf's grad. It is recorded if recording is on. Several threads may add

@@ -53,7 +53,10 @@ void run_hooks(const Node& node, std::vector<Tensor>& grads) {
       if (hook.last != last || hook.removed->load(std::memory_order_relaxed)) continue;
       Tensor& grad = grads[hook.output];
       if (!grad.defined()) continue;
-      if (Tensor replaced = hook.hook(grad); replaced.defined()) grad = std::move(replaced);
+      if (Tensor replaced = hook.hook(grad); replaced.defined()) {
+        check_hook(grad, replaced);
+        grad = std::move(replaced);
+      }
     }
   }
 }

@@ -144,6 +144,15 @@ Tensor fresh_result(Tensor result) {
 
 void set_history(const Tensor& result, const Ref<Node>& node, std::uint32_t output) {
   node->set_output(output, result.layout());
+  // The hook that keeps the gradient of a tensor that is written to goes along with it.
+  detail::AutogradMeta* meta = BodyEditor::autograd(result.body());
+  if (meta != nullptr && meta->retains_grad && meta->edge.node && meta->edge.node->hooks()) {
+    const std::vector<Node::Hook> hooks = *meta->edge.node->hooks();
+    for (const Node::Hook& hook : hooks) {
+      if (!hook.last || hook.output != meta->edge.input || hook.removed->exchange(true)) continue;
+      node->add_hook({std::make_shared<std::atomic<bool>>(false), output, true, hook.hook});
+    }
+  }
   BodyEditor::set_edge(result.body(), {node, output});
 }
 

@@ -165,7 +165,8 @@ Both binary_gradient(Binary function, const Tensor& grad, const Tensor& self, co
       return {when(for_self, [&] { return grad / other.conj(); }),
               when(for_other, [&] { return -grad * ((self / other) / other).conj(); })};
     case Binary::remainder:
-      return {grad, when(for_other, [&] { return -grad * (self / other).floor(); })};
+      return {grad,
+              when(for_other, [&] { return -grad * floor_divide(self.detach(), other.detach()); })};
     case Binary::fmod:
       return {grad, when(for_other, [&] { return -grad * (self / other).trunc(); })};
     case Binary::pow: {
@@ -174,11 +175,11 @@ Both binary_gradient(Binary function, const Tensor& grad, const Tensor& self, co
         both.self = masked_fill(grad * (other * self.pow(other - 1)).conj(), other == 0, 0);
       }
       if (for_other) {
-        // 0 to a power is 0 whatever the power, as long as it is not negative.
-        const Tensor flat = self.is_complex() || other.is_complex()
-                                ? self == 0
-                                : (self == 0).logical_and(other >= 0);
-        both.other = masked_fill(grad * (result * self.log()).conj(), flat, 0);
+        // 0 to a power is 0 whatever the power, as long as that is real and not negative.
+        const Tensor flat =
+            other.is_complex() ? (other.imag() == 0).logical_and(other.real() >= 0) : other >= 0;
+        both.other = masked_fill(grad * (result * self.to(result.dtype()).log()).conj(),
+                                 (self == 0).logical_and(flat), 0);
       }
       return both;
     }
@@ -187,7 +188,8 @@ Both binary_gradient(Binary function, const Tensor& grad, const Tensor& self, co
     case Binary::minimum:
     case Binary::fmin: return shared(gt(self, other), lt(self, other));
     case Binary::atan2: {
-      const Tensor scaled = grad / (squared(self) + squared(other));
+      const Tensor length = squared(self) + squared(other);
+      const Tensor scaled = masked_fill(grad / length, length == 0, 0);
       return {when(for_self, [&] { return scaled * other; }),
               when(for_other, [&] { return scaled * -self; })};
     }
@@ -198,13 +200,16 @@ Both binary_gradient(Binary function, const Tensor& grad, const Tensor& self, co
       return {when(for_self, [&] { return grad * masked_fill(result / self, self == 0, 0); }),
               when(for_other, [&] { return zeros_like(grad); })};
     case Binary::logaddexp:
-      return {when(for_self, [&] { return grad / ((other - self).exp() + 1); }),
-              when(for_other, [&] { return grad / ((self - other).exp() + 1); })};
+      return {when(for_self, [&] { return grad / ((other - self).exp() + 1).conj(); }),
+              when(for_other, [&] { return grad / ((self - other).exp() + 1).conj(); })};
     case Binary::logaddexp2:
       return {when(for_self, [&] { return grad / ((other - self).exp2() + 1); }),
               when(for_other, [&] { return grad / ((self - other).exp2() + 1); })};
     case Binary::xlogy:
-      return {when(for_self, [&] { return grad * (self != 0).xlogy(other); }),
+      return {when(for_self,
+                   [&] {
+                     return masked_fill(xlogy(grad, other), (self == 0).logical_and(other <= 0), 0);
+                   }),
               when(for_other, [&] { return grad * (self / other); })};
     case Binary::trunc_divide:
     case Binary::eq:

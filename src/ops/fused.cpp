@@ -236,7 +236,7 @@ bool addcdiv_saves(std::size_t place, const Wanted& wanted) {
 void addcdiv_backward(Gradient& g, const Tensor& grad, const Tensor& tensor1, const Tensor& tensor2,
                       const Scalar& value) {
   if (g.wanted(0)) g.set(0, grad);
-  if (g.wanted(1)) g.set(1, grad * (full_like(tensor2, value) / tensor2).conj());
+  if (g.wanted(1)) g.set(1, grad * (tensor2.to(grad.dtype()).reciprocal() * value).conj());
   if (g.wanted(2)) g.set(2, -grad * (tensor1 * value / (tensor2 * tensor2)).conj());
 }
 

@@ -32,7 +32,14 @@ std::vector<std::int64_t> reduced_dims(const Shape& shape, const Dims& dim) {
   return dims;
 }
 
-// Whether no two elements have one place: each dimension steps over all that smaller steps reach.
+}  // namespace
+
+Tensor reversed(const Tensor& self, std::int64_t dim) {
+  const std::int64_t n = self.size(dim);
+  return index_select(self, dim, arange(n - 1, -1, -1, {.dtype = int64, .device = self.device()}));
+}
+
+// Each dimension steps over all that smaller steps reach.
 bool never_meet(const Shape& shape, const Dims& strides) {
   std::vector<std::pair<std::int64_t, std::int64_t>> steps;
   for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -45,13 +52,6 @@ bool never_meet(const Shape& shape, const Dims& strides) {
     reach += stride * (size - 1);
   }
   return true;
-}
-
-}  // namespace
-
-Tensor reversed(const Tensor& self, std::int64_t dim) {
-  const std::int64_t n = self.size(dim);
-  return index_select(self, dim, arange(n - 1, -1, -1, {.dtype = int64, .device = self.device()}));
 }
 
 Tensor spread_reduced(const Tensor& reduced, const Shape& shape, const Dims& dim, bool keepdim) {
@@ -167,6 +167,13 @@ Tensor extreme_gradient(const Tensor& grad, const Tensor& self, const Tensor& re
   return mask.to(grad.dtype()) * (whole / count);
 }
 
+Tensor extreme_of_all_gradient(const Tensor& grad, const Tensor& self, const Tensor& result) {
+  // One that is no number is the extreme of all.
+  const Tensor mask = (self == result).logical_or(self.isnan().logical_and(result.isnan()));
+  const Tensor part = grad / mask.sum().to(grad.dtype());
+  return masked_fill(part.expand(self.shape()), mask.logical_not(), 0);
+}
+
 Tensor var_gradient(const Tensor& grad, const Tensor& self, const Dims& dim, double correction,
                     bool keepdim) {
   const Tensor spread = spread_reduced(grad, self.shape(), dim, keepdim);
@@ -183,7 +190,9 @@ Tensor norm_gradient(const Tensor& grad, const Tensor& self, const Tensor& resul
   if (p == 1) return self.sgn() * spread;
   if (p == 2) return masked_fill(self / length, length == 0, 0) * spread;
   if (std::isinf(p)) {
-    const Tensor mask = (self.abs() == length).to(grad.dtype());
+    const Tensor size = self.abs();
+    const Tensor mask =
+        (size == length).logical_or(size.isnan().logical_and(length.isnan())).to(grad.dtype());
     const Tensor count = mask.sum(dim, {.keepdim = true});
     return self.sgn() * (mask / count) * spread;
   }
@@ -218,7 +227,7 @@ Tensor cumprod_gradient(const Tensor& grad, const Tensor& self, const Tensor& re
 Tensor picked_gradient(const Tensor& grad, const Shape& shape, const Tensor& indices,
                        std::int64_t dim, bool keepdim) {
   const Tensor zero = zeros(shape, {.dtype = grad.dtype(), .device = grad.device()});
-  if (shape.empty()) return zero + grad.reshape({});
+  if (shape.empty()) return zero + grad.sum();
   if (keepdim) return scatter_add(zero, dim, indices, grad);
   return scatter_add(zero, dim, indices.unsqueeze(dim), grad.unsqueeze(dim));
 }

@@ -14,6 +14,8 @@ Tensor reversed(const Tensor& self, std::int64_t dim);
 // How many elements of the shape became one.
 std::int64_t reduced_count(const Shape& shape, const Dims& dim);
 
+// Whether no two elements have one place, as far as sizes and strides tell.
+bool never_meet(const Shape& shape, const Dims& strides);
 // Zeros of that shape with the part, that lies in it as a view of a packed tensor does, added.
 Tensor put_back(const Tensor& part, const Shape& shape, const Layout& view);
 
@@ -22,6 +24,7 @@ Tensor prod_gradient(const Tensor& grad, const Tensor& self, const Tensor& resul
                      bool keepdim);
 Tensor extreme_gradient(const Tensor& grad, const Tensor& self, const Tensor& result,
                         const Dims& dim, bool keepdim);
+Tensor extreme_of_all_gradient(const Tensor& grad, const Tensor& self, const Tensor& result);
 Tensor var_gradient(const Tensor& grad, const Tensor& self, const Dims& dim, double correction,
                     bool keepdim);
 Tensor norm_gradient(const Tensor& grad, const Tensor& self, const Tensor& result, double p,

@@ -317,7 +317,10 @@ struct Rule<op::index> {
 template <>
 struct Rule<op::index_put_> {
   static constexpr std::string_view gradient = "IndexPutBackward0";
-  static bool saves(std::size_t place, const Wanted&) { return place > 0 && place < kResult; }
+  // The positions, which are never wanted themselves.
+  static bool saves(std::size_t place, const Wanted& wanted) {
+    return place > 0 && place < kResult && !wanted[place];
+  }
   static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
                        const Positions& indices, const Tensor& /*values*/) {
     const std::size_t last = g.places() - 1;

@@ -295,7 +295,7 @@ void check_replaces(op::ScatterReduce reduce) {
 
 // What was read for an index smaller than the source, as large as the source: the rest is zero.
 Tensor narrowed_back(const Tensor& grad, const Shape& shape) {
-  if (grad.shape() == shape) return grad;
+  if (grad.numel() == shape.numel()) return grad.reshape(shape);
   return put_back(grad, shape, Layout::packed(shape, grad.dtype(), grad.device()));
 }
 

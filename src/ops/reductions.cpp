@@ -286,7 +286,7 @@ struct Rule<op::max> : ExtremeOfAllRule<op::max, ReduceFunction::amax> {
   static constexpr std::string_view gradient = "MaxBackward1";
   static bool saves(std::size_t, const Wanted&) { return true; }
   static void backward(Gradient& g, const Tensor& grad, const Tensor& self) {
-    g.set(0, extreme_gradient(grad, self, g.result(), {}, false));
+    g.set(0, extreme_of_all_gradient(grad, self, g.result()));
   }
 };
 template <>
@@ -294,7 +294,7 @@ struct Rule<op::min> : ExtremeOfAllRule<op::min, ReduceFunction::amin> {
   static constexpr std::string_view gradient = "MinBackward1";
   static bool saves(std::size_t, const Wanted&) { return true; }
   static void backward(Gradient& g, const Tensor& grad, const Tensor& self) {
-    g.set(0, extreme_gradient(grad, self, g.result(), {}, false));
+    g.set(0, extreme_of_all_gradient(grad, self, g.result()));
   }
 };
 template <>

@@ -12,6 +12,7 @@
 #include "tenon/error.h"
 #include "tenon/factories.h"
 #include "tenon/ops.h"
+#include "tenon/selection.h"
 
 namespace tenon {
 
@@ -79,7 +80,16 @@ class AsStridedNode final : public Node {
     Layout view = Layout::packed(size_, grads[0].dtype(), grads[0].device());
     view.strides = stride_;
     view.offset = offset_ - first;
-    const Tensor memory = put_back(grads[0], {reach}, view);
+    Tensor memory = put_back(grads[0], {reach}, view);
+    if (!never_meet(self_.shape, self_.strides)) {
+      // Each of several elements in one place would be given all of it.
+      Layout own = self_;
+      own.offset -= first;
+      const Tensor ones_of_self =
+          ones(self_.shape, {.dtype = grads[0].dtype(), .device = grads[0].device()});
+      const Tensor times = put_back(ones_of_self, {reach}, own);
+      memory = memory / masked_fill(times, times == 0, 1);
+    }
     return {memory.as_strided(self_.shape, self_.strides, self_.offset - first)};
   }
 

@@ -221,5 +221,12 @@ TEST(Backward, ANodeThatIsKnownByNameOnlySaysSo) {
   expect_error<NotImplementedError>([&] { x.nextafter(leaf(2)).backward(); }, "NextafterBackward0");
 }
 
+TEST(Backward, MayBeginWithTheLeafItself) {
+  const Tensor x = leaf(3);
+  x.clone().backward({.gradient = x, .create_graph = true});
+  EXPECT_EQ(x.grad().item<double>(), 3);
+  x.set_grad({});
+}
+
 }  // namespace
 }  // namespace tenon

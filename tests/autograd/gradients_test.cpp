@@ -305,5 +305,50 @@ TEST(GradientOf, TheLargerOfTwoThatAreTheSame) {
   }
 }
 
+// Corners where formulas that hold elsewhere do not, beside PyTorch 2.14.
+TEST(GradientOf, Corners) {
+  const auto number = [](double value) {
+    return full({}, value, {.dtype = float64}).requires_grad_();
+  };
+  const auto of = [](const Tensor& y, const Tensor& x) {
+    return autograd::grad({y.sum()}, {x})[0];
+  };
+  const Tensor zero = number(0), one = number(1), two = number(2), tenth = number(0.1);
+  EXPECT_NEAR(of(xlogy(zero, two), zero).item<double>(), std::log(2), 1e-15);
+  EXPECT_EQ(of(xlogy(zero, number(-1).detach()), zero).item<double>(), 0);
+  EXPECT_EQ(of(remainder(one, tenth), tenth).item<double>(), -9);
+  EXPECT_EQ(of(atan2(zero, number(0).detach()), zero).item<double>(), 0);
+  EXPECT_NEAR(of(pow(tensor(2), two), two).item<double>(), 4 * std::log(2), 1e-15);
+  // An element that is no number is the largest of all.
+  const Tensor odd = tensor({1.0, double{NAN}, 2.0}, {.dtype = float64}).requires_grad_();
+  EXPECT_TRUE(equal(of(odd.max(), odd), tensor({0.0, 1.0, 0.0}, {.dtype = float64})));
+  // Of several elements in one place each has its part.
+  const Tensor x = ones({1}, {.dtype = float64}).requires_grad_();
+  EXPECT_EQ(of(x.expand({3}).as_strided({1}, {1}, 0), x).item<double>(), 1);
+  // Positions of another rank than what they pick from.
+  EXPECT_EQ(of(gather(one, 0, tensor({0, 0, 0})), one).item<double>(), 3);
+  EXPECT_EQ(
+      of(scatter_add(zeros({3}, {.dtype = float64}), 0, tensor({1}), one), one).item<double>(), 1);
+}
+
+TEST(GradientOf, ComplexLogaddexp) {
+  using C = std::complex<double>;
+  const Tensor a = tensor({C(1, 2)}).requires_grad_(), b = tensor({C(1, -1)});
+  const C expected = 1.0 / std::conj(1.0 + std::exp(C(1, -1) - C(1, 2)));
+  const Tensor y = logaddexp(a, b);
+  const C actual =
+      autograd::grad({y}, {a}, {.grad_outputs = {ones_like(y.detach())}})[0][0].item<C>();
+  EXPECT_NEAR(actual.real(), expected.real(), 1e-5);
+  EXPECT_NEAR(actual.imag(), expected.imag(), 1e-5);
+}
+
+TEST(GradientOf, WhatWasPutMayBeWrittenToAfterwards) {
+  const Tensor x = random({3}), v = random({2}, 2);
+  const Tensor y = x * 1, values = v * 1;
+  y.index_put_({tensor({0, 2})}, values);
+  values.add_(1);
+  EXPECT_TRUE(equal(autograd::grad({y.sum()}, {v})[0], ones({2}, {.dtype = float64})));
+}
+
 }  // namespace
 }  // namespace tenon

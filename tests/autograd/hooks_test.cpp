@@ -109,5 +109,29 @@ TEST(RetainGrad, DoesNotKeepTheTensor) {
   EXPECT_EQ(x.grad().item<double>(), 2);
 }
 
+TEST(RetainGrad, GoesAlongWhenTheTensorIsWrittenTo) {
+  const Tensor x = leaf(3);
+  const Tensor y = x * 2;
+  y.retain_grad();
+  y.mul_(5);
+  y.backward();
+  EXPECT_EQ(y.grad().item<double>(), 1);
+  EXPECT_EQ(x.grad().item<double>(), 10);
+}
+
+TEST(TensorHooks, MustReturnWhatCanTakeTheGradientsPlace) {
+  for (const bool of_leaf : {true, false}) {
+    const Tensor x = ones({2}).requires_grad_();
+    const Tensor y = of_leaf ? x : x * 1;
+    HookHandle handle = y.register_hook([](const Tensor&) { return ones({5}); });
+    expect_error<AutogradError>([&] { (y * 2).sum().backward(); },
+                                "hook has changed the size of value");
+    handle.remove();
+    y.register_hook([](const Tensor& grad) { return grad.to(float64); });
+    expect_error<AutogradError>([&] { (y * 2).sum().backward(); },
+                                "hook has changed the type of value");
+  }
+}
+
 }  // namespace
 }  // namespace tenon
