@@ -5,7 +5,6 @@
 // grad_fn.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,6 +17,7 @@
 #include "tenon/dtype.h"
 #include "tenon/layout.h"
 #include "tenon/ref.h"
+#include "tenon/removable_handle.h"
 #include "tenon/shape.h"
 
 namespace tenon {
@@ -33,21 +33,6 @@ struct TENON_API Edge {
 
 // A function of a gradient; what it returns takes the gradient's place, unless it is undefined.
 using GradientHook = std::function<Tensor(const Tensor& grad)>;
-
-// Removes a hook from a tensor. Keeps nothing alive, may outlive the tensor, and letting go of it
-// leaves the hook where it is.
-class TENON_API HookHandle {
- public:
-  HookHandle() noexcept = default;
-  explicit HookHandle(std::shared_ptr<std::atomic<bool>> removed) noexcept
-      : removed_(std::move(removed)) {}
-  void remove() noexcept {
-    if (removed_) removed_->store(true, std::memory_order_relaxed);
-  }
-
- private:
-  std::shared_ptr<std::atomic<bool>> removed_;
-};
 
 class TENON_API Node : public RefCounted {
  public:
@@ -81,7 +66,7 @@ class TENON_API Node : public RefCounted {
 
   // Hooks on the gradients of results, which run before apply().
   struct Hook {
-    std::shared_ptr<std::atomic<bool>> removed;
+    std::shared_ptr<detail::HookSwitch> wanted;
     std::uint32_t output;
     bool last;  // after all others: it keeps the gradient
     GradientHook hook;

@@ -1,8 +1,8 @@
 // Running a graph backwards: gradients into the leaves, or as results.
 //
-//   Tensor loss = mse(net(x), y);
-//   loss.backward();                                   // adds to the grads of the parameters
-//   auto [gx] = autograd::grad({loss}, {x});           // or of any tensors, added to nothing
+//   Tensor loss = (net(x) - y).square().mean();
+//   loss.backward();                                  // adds to the grads of the parameters
+//   Tensor gx = autograd::grad({loss}, {x})[0];       // or of any tensors, added to nothing
 //
 // A graph is run once, unless retain_graph keeps what its nodes have saved. With create_graph the
 // gradients have a history of their own, and can be differentiated again.

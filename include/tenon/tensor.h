@@ -38,8 +38,8 @@ namespace tenon {
 
 class Body;
 class Generator;
-class HookHandle;
 class Node;
+class RemovableHandle;
 struct BackwardOptions;
 class Tensor;
 class TensorIndex;
@@ -180,9 +180,10 @@ class TENON_API Tensor : public TensorArithmetic, public TensorReductions, publi
   bool retains_grad() const;
   // The hook is called with the gradient on its way to this tensor; what it returns, unless it is
   // undefined, takes the gradient's place. It must not write into the one it is given.
-  HookHandle register_hook(std::function<Tensor(const Tensor& grad)> hook) const;
+  RemovableHandle register_hook(std::function<Tensor(const Tensor& grad)> hook) const;
   // Of a leaf: called with it when its grad has been added to.
-  HookHandle register_post_accumulate_grad_hook(std::function<void(const Tensor& leaf)> hook) const;
+  RemovableHandle register_post_accumulate_grad_hook(
+      std::function<void(const Tensor& leaf)> hook) const;
   bool is_view() const;
   // The tensor this is a view of, or undefined. Views of views have the same base.
   Tensor base() const;

@@ -73,7 +73,7 @@ Tensor with_leaf_hooks(const AccumulateGrad& node, Tensor grad) {
   if (meta == nullptr || meta->hooks.empty()) return grad;
   const auto hooks = meta->hooks;  // they may change the list
   for (const detail::LeafHook& hook : hooks) {
-    if (hook.removed->load(std::memory_order_relaxed)) continue;
+    if (hook.wanted->removed()) continue;
     if (Tensor replaced = hook.hook(grad); replaced.defined()) {
       check_hook(grad, replaced);
       grad = std::move(replaced);
@@ -131,7 +131,7 @@ void accumulate(const AccumulateGrad& node, Tensor&& grad) {
   const auto hooks = meta.accumulated;
   const Tensor tensor = BodyEditor::tensor_of(Ref<Body>::share(&leaf));
   for (const detail::AccumulatedHook& hook : hooks) {
-    if (!hook.removed->load(std::memory_order_relaxed)) hook.hook(tensor);
+    if (!hook.wanted->removed()) hook.hook(tensor);
   }
 }
 

@@ -1,25 +1,18 @@
 #include "autograd/engine.h"
 
+#include <unordered_set>
 #include <utility>
 
 #include "autograd/accumulate.h"
 #include "base/text.h"
 #include "core/autograd_meta.h"
+#include "ops/operands.h"
 #include "tenon/arithmetic.h"
 #include "tenon/error.h"
 
 namespace tenon {
 
 namespace {
-
-bool expands_to(const Shape& shape, const Shape& larger) {
-  if (shape.size() > larger.size()) return false;
-  const std::size_t extra = larger.size() - shape.size();
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] != larger[d + extra] && shape[d] != 1) return false;
-  }
-  return true;
-}
 
 // The gradient as the argument is: summed where that was broadcast, and converted.
 Tensor fitted(const Node& node, std::size_t index, Tensor&& grad) {
@@ -32,7 +25,7 @@ Tensor fitted(const Node& node, std::size_t index, Tensor&& grad) {
   if (grad.device() != argument.device)
     throw invalid("expected device ", argument.device.str(), " but got ", grad.device().str());
   if (grad.shape() != argument.shape) {
-    if (!expands_to(argument.shape, grad.shape())) {
+    if (!broadcasts_to(argument.shape, grad.shape())) {
       throw invalid("got ", bracketed(grad.shape()), " but expected shape compatible with ",
                     bracketed(argument.shape));
     }
@@ -50,7 +43,7 @@ void run_hooks(const Node& node, std::vector<Tensor>& grads) {
   const std::vector<Node::Hook> hooks = *node.hooks();  // they may change the list
   for (const bool last : {false, true}) {
     for (const Node::Hook& hook : hooks) {
-      if (hook.last != last || hook.removed->load(std::memory_order_relaxed)) continue;
+      if (hook.last != last || hook.wanted->removed()) continue;
       Tensor& grad = grads[hook.output];
       if (!grad.defined()) continue;
       if (Tensor replaced = hook.hook(grad); replaced.defined()) {
@@ -105,10 +98,10 @@ void Engine::find_needed() {
     Node* node;
     std::size_t next = 0;
   };
-  std::unordered_map<Node*, bool> done;
+  std::unordered_set<Node*> done;
   std::vector<Frame> stack;
   for (const Edge& root : roots_) {
-    if (done.emplace(root.node.get(), false).second) stack.push_back({root.node.get()});
+    if (done.insert(root.node.get()).second) stack.push_back({root.node.get()});
     while (!stack.empty()) {
       Frame& frame = stack.back();
       if (frame.next == frame.node->next_edges().size()) {
@@ -116,7 +109,7 @@ void Engine::find_needed() {
         continue;
       }
       Node* child = frame.node->next_edges()[frame.next].node.get();
-      if (child != nullptr && done.emplace(child, false).second) {
+      if (child != nullptr && done.insert(child).second) {
         stack.push_back({child});
         continue;  // and looked at again when it is done
       }

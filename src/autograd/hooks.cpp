@@ -9,31 +9,31 @@
 
 namespace tenon {
 
-HookHandle Tensor::register_hook(std::function<Tensor(const Tensor& grad)> hook) const {
+RemovableHandle Tensor::register_hook(std::function<Tensor(const Tensor& grad)> hook) const {
   if (!requires_grad())
     throw AutogradError("cannot register a hook on a tensor that doesn't require gradient");
-  auto removed = std::make_shared<std::atomic<bool>>(false);
+  auto wanted = std::make_shared<detail::HookSwitch>();
   detail::AutogradMeta& meta = BodyEditor::need_autograd(body());
   if (meta.edge.node) {
-    meta.edge.node->add_hook({removed, meta.edge.input, false, std::move(hook)});
+    meta.edge.node->add_hook({wanted, meta.edge.input, false, std::move(hook)});
   } else {
-    std::erase_if(meta.hooks, [](const auto& one) { return one.removed->load(); });
-    meta.hooks.push_back({removed, std::move(hook)});
+    std::erase_if(meta.hooks, [](const auto& one) { return one.wanted->removed(); });
+    meta.hooks.push_back({wanted, std::move(hook)});
   }
-  return HookHandle(std::move(removed));
+  return {wanted, detail::next_hook_id()};
 }
 
-HookHandle Tensor::register_post_accumulate_grad_hook(
+RemovableHandle Tensor::register_post_accumulate_grad_hook(
     std::function<void(const Tensor& leaf)> hook) const {
   if (!requires_grad())
     throw AutogradError("cannot register a hook on a tensor that doesn't require gradient");
   if (!is_leaf())
     throw AutogradError("post accumulate grad hooks cannot be registered on non-leaf tensors");
-  auto removed = std::make_shared<std::atomic<bool>>(false);
+  auto wanted = std::make_shared<detail::HookSwitch>();
   detail::AutogradMeta& meta = BodyEditor::need_autograd(body());
-  std::erase_if(meta.accumulated, [](const auto& one) { return one.removed->load(); });
-  meta.accumulated.push_back({removed, std::move(hook)});
-  return HookHandle(std::move(removed));
+  std::erase_if(meta.accumulated, [](const auto& one) { return one.wanted->removed(); });
+  meta.accumulated.push_back({wanted, std::move(hook)});
+  return {wanted, detail::next_hook_id()};
 }
 
 void Tensor::retain_grad() const {
@@ -43,7 +43,7 @@ void Tensor::retain_grad() const {
   detail::AutogradMeta& meta = BodyEditor::need_autograd(body());
   if (std::exchange(meta.retains_grad, true)) return;
   // The graph must not keep the tensor.
-  meta.edge.node->add_hook({std::make_shared<std::atomic<bool>>(false), meta.edge.input, true,
+  meta.edge.node->add_hook({std::make_shared<detail::HookSwitch>(), meta.edge.input, true,
                             [weak = WeakTensor(*this)](const Tensor& grad) {
                               const Tensor tensor = weak.lock();
                               if (!tensor.defined()) return Tensor();

@@ -63,6 +63,12 @@ Edge gradient_edge(const Tensor& tensor) {
   return {std::move(fresh), 0};
 }
 
+bool detail::grad_fits(const AutogradMeta& meta, const Layout& layout) noexcept {
+  if (!meta.grad.defined()) return false;
+  const Layout& grad = meta.grad.layout();
+  return grad.shape == layout.shape && grad.dtype == layout.dtype && grad.device == layout.device;
+}
+
 bool is_grad_enabled() noexcept { return thread_state().grad_enabled; }
 
 NoGradScope::NoGradScope() noexcept : saved_(thread_state().grad_enabled) {

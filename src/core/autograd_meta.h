@@ -39,12 +39,12 @@ class TENON_API AccumulateGrad final : public Node {
 namespace detail {
 
 struct LeafHook {
-  std::shared_ptr<std::atomic<bool>> removed;
+  std::shared_ptr<HookSwitch> wanted;
   GradientHook hook;
 };
 // Called with the leaf when its grad has been added to.
 struct AccumulatedHook {
-  std::shared_ptr<std::atomic<bool>> removed;
+  std::shared_ptr<HookSwitch> wanted;
   std::function<void(const Tensor& leaf)> hook;
 };
 
@@ -55,10 +55,13 @@ struct AutogradMeta {
   bool retains_grad = false;
   std::vector<LeafHook> hooks;               // of a leaf, in order of registration
   std::vector<AccumulatedHook> accumulated;  // likewise
-  std::mutex mutex;                          // guards the next one, and later the accumulation
+  std::mutex mutex;                          // guards the next one
   // Not owned; it takes itself out when it goes.
   std::atomic<AccumulateGrad*> accumulator{nullptr};
 };
+
+// Whether there is a grad, and it could be one of a tensor with that layout.
+bool grad_fits(const AutogradMeta& meta, const Layout& layout) noexcept;
 
 struct Attributes {
   std::vector<std::pair<std::string, Value>> values;

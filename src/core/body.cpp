@@ -151,11 +151,7 @@ void BodyEditor::renew(Body& body, Body& from, bool keep) noexcept {
     meta->hooks.clear();
     meta->accumulated.clear();
   }
-  if (!meta->grad.defined()) return;
-  const Layout& grad = meta->grad.layout();
-  if (!keep || grad.dtype != body.layout_.dtype || grad.device != body.layout_.device ||
-      grad.shape != body.layout_.shape)
-    meta->grad = {};
+  if (!keep || !detail::grad_fits(*meta, body.layout_)) meta->grad = {};
 }
 
 Ref<AccumulateGrad> BodyEditor::forget_accumulator(Body& body) {

@@ -149,15 +149,8 @@ void swap_checked(const Tensor& a, const Tensor& b) noexcept {
 
 namespace {
 
-bool grad_fits(const detail::AutogradMeta& meta, const Body& body) {
-  const Tensor& grad = meta.grad;
-  const Layout& layout = body.layout();
-  return grad.defined() && grad.shape() == layout.shape && grad.dtype() == layout.dtype &&
-         grad.device() == layout.device;
-}
-
 bool has_what_stays(const detail::AutogradMeta& meta, const Body& to) {
-  return grad_fits(meta, to) || !meta.hooks.empty() || !meta.accumulated.empty();
+  return detail::grad_fits(meta, to.layout()) || !meta.hooks.empty() || !meta.accumulated.empty();
 }
 
 template <class T>
@@ -185,7 +178,8 @@ void carry_over(Body& from, Body& to) {
   detail::AutogradMeta* meta = BodyEditor::autograd(from);
   if (meta != nullptr && has_what_stays(*meta, to)) {
     detail::AutogradMeta& other = BodyEditor::need_autograd(to);
-    if (grad_fits(*meta, to) && !other.grad.defined()) std::swap(other.grad, meta->grad);
+    if (detail::grad_fits(*meta, to.layout()) && !other.grad.defined())
+      std::swap(other.grad, meta->grad);
     move_all(meta->hooks, other.hooks);
     move_all(meta->accumulated, other.accumulated);
   }

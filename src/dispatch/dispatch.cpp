@@ -14,7 +14,7 @@ namespace tenon::detail {
 namespace {
 
 // A step of the graph that is known by name only.
-class NamedNode final : public Node {
+class NamedNode : public Node {
  public:
   explicit NamedNode(std::string_view name) : name_(name) {}
   std::string name() const override { return std::string(name_); }
@@ -23,18 +23,14 @@ class NamedNode final : public Node {
   std::string_view name_;  // of a Rule, which lives as long as the program
 };
 
-class OverwritingNode final : public Node {
+class OverwritingNode final : public NamedNode {
  public:
-  explicit OverwritingNode(std::string_view name) : name_(name) {}
-  std::string name() const override { return std::string(name_); }
+  using NamedNode::NamedNode;
   std::vector<Tensor> apply(std::vector<Tensor> grads) override {
     std::vector<Tensor> out(next_edges().size());
     if (grads[0].defined()) out[0] = grads[0].detach().clone().zero_();
     return out;
   }
-
- private:
-  std::string_view name_;
 };
 
 }  // namespace
@@ -127,8 +123,6 @@ bool any_defined(std::span<const Tensor> grads) noexcept {
   return std::ranges::any_of(grads, [](const Tensor& grad) { return grad.defined(); });
 }
 
-Tensor original(const Tensor& self) { return self.clone(); }
-
 Ref<Node> named_node(std::string_view name) { return make_ref<NamedNode>(name); }
 
 Ref<Node> overwriting_node(std::string_view name) { return make_ref<OverwritingNode>(name); }
@@ -149,8 +143,9 @@ void set_history(const Tensor& result, const Ref<Node>& node, std::uint32_t outp
   if (meta != nullptr && meta->retains_grad && meta->edge.node && meta->edge.node->hooks()) {
     const std::vector<Node::Hook> hooks = *meta->edge.node->hooks();
     for (const Node::Hook& hook : hooks) {
-      if (!hook.last || hook.output != meta->edge.input || hook.removed->exchange(true)) continue;
-      node->add_hook({std::make_shared<std::atomic<bool>>(false), output, true, hook.hook});
+      if (!hook.last || hook.output != meta->edge.input || hook.wanted->removed()) continue;
+      hook.wanted->remove(0);
+      node->add_hook({std::make_shared<HookSwitch>(), output, true, hook.hook});
     }
   }
   BodyEditor::set_edge(result.body(), {node, output});

@@ -13,13 +13,6 @@ namespace tenon::nn {
 
 namespace detail {
 
-HookTable::~HookTable() = default;
-
-std::uint64_t next_hook_id() noexcept {
-  static std::atomic<std::uint64_t> last{0};
-  return ++last;
-}
-
 namespace {
 
 // Made when the first hook is registered, and never destroyed: modules may be called until the end.
@@ -120,10 +113,6 @@ std::shared_ptr<Module> registered(Module& owner, const std::string& name,
 }
 
 }  // namespace detail
-
-void RemovableHandle::remove() {
-  if (const auto table = table_.lock()) table->remove(id_);
-}
 
 RemovableHandle register_module_forward_pre_hook(GlobalForwardPreHook hook) {
   return detail::add(detail::global_hooks().forward_pre, std::move(hook), detail::any_forward);

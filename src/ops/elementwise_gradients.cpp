@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "tenon/arithmetic.h"
-#include "tenon/detail/recorded_node.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
 #include "tenon/saved_tensor.h"
@@ -235,9 +234,9 @@ class ElementwiseNode final : public Node {
   void keep(std::uint8_t what, const Tensor& tensor, bool written_over = false) {
     if ((wants_ & what) == 0) return;
     SavedTensor& place = what == kSelf ? self_ : what == kOther ? other_ : result_;
-    place = what == kItsResult ? SavedTensor(tensor, SavedTensor::Role::output)
-                               : SavedTensor(written_over ? detail::original(tensor) : tensor,
-                                             SavedTensor::Role::input);
+    place = what == kItsResult
+                ? SavedTensor(tensor, SavedTensor::Role::output)
+                : SavedTensor(written_over ? tensor.clone() : tensor, SavedTensor::Role::input);
   }
 
   std::vector<Tensor> apply(std::vector<Tensor> grads) override {

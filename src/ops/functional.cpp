@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "core/element_copy.h"
 #include "kernels/pick.h"
+#include "ops/gradients.h"
 #include "ops/hidden_views.h"
 #include "ops/operands.h"
 #include "tenon/arithmetic.h"
@@ -222,10 +223,10 @@ struct Rule<op::embedding_lookup> {
     Tensor of_rows = grad.reshape({rows.numel(), shape[1]});
     if (padding >= 0) of_rows = masked_fill(of_rows, (rows == padding).unsqueeze(1), 0);
     if (scale_grad_by_freq) {
-      const Tensor times = index_add(zeros({shape[0]}, like), 0, rows, ones({rows.numel()}, like));
+      const Tensor times = slices_gradient(ones({rows.numel()}, like), {shape[0]}, rows, 0);
       of_rows = of_rows / index_select(times, 0, rows).unsqueeze(1);
     }
-    g.set(0, index_add(zeros(shape, like), 0, rows, of_rows));
+    g.set(0, slices_gradient(of_rows, shape, rows, 0));
   }
   static Layout infer(const Tensor& weight, const Tensor& indices, std::int64_t /*padding*/,
                       bool /*scale_grad_by_freq*/) {

@@ -92,11 +92,6 @@ void lerp_backward(Gradient& g, const Tensor& grad, const Tensor& self, const Te
   if (g.wanted(2)) g.set(2, grad * (end - self).conj());
 }
 
-Scalar conj(const Scalar& value) {
-  if (value.kind() != Scalar::Kind::complex) return value;
-  return std::conj(value.to<std::complex<double>>());
-}
-
 }  // namespace
 
 namespace {

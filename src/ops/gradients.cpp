@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <vector>
 
@@ -33,6 +34,11 @@ std::vector<std::int64_t> reduced_dims(const Shape& shape, const Dims& dim) {
 }
 
 }  // namespace
+
+Scalar conj(const Scalar& value) {
+  if (value.kind() != Scalar::Kind::complex) return value;
+  return std::conj(value.to<std::complex<double>>());
+}
 
 Tensor reversed(const Tensor& self, std::int64_t dim) {
   const std::int64_t n = self.size(dim);
@@ -222,6 +228,12 @@ Tensor cumprod_gradient(const Tensor& grad, const Tensor& self, const Tensor& re
     parts.push_back((grad.narrow(dim, k, n - k) * after.conj()).sum({dim}, {.keepdim = true}));
   }
   return cat(parts, dim);
+}
+
+Tensor slices_gradient(const Tensor& grad, const Shape& shape, const Tensor& index,
+                       std::int64_t dim) {
+  const Tensor zero = zeros(shape, {.dtype = grad.dtype(), .device = grad.device()});
+  return index_add(zero, dim, index, grad);
 }
 
 Tensor picked_gradient(const Tensor& grad, const Shape& shape, const Tensor& indices,

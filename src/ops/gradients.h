@@ -9,6 +9,8 @@ namespace tenon {
 
 // A result of reducing these dimensions (none given: all) as large as what was reduced.
 Tensor spread_reduced(const Tensor& reduced, const Shape& shape, const Dims& dim, bool keepdim);
+// A complex number's conjugate; a real one.
+Scalar conj(const Scalar& value);
 // The same in reverse order along a dimension.
 Tensor reversed(const Tensor& self, std::int64_t dim);
 // How many elements of the shape became one.
@@ -31,6 +33,9 @@ Tensor norm_gradient(const Tensor& grad, const Tensor& self, const Tensor& resul
                      const Dims& dim, bool keepdim);
 Tensor cumprod_gradient(const Tensor& grad, const Tensor& self, const Tensor& result,
                         std::int64_t dim);
+// Of slices that were picked by number along a dimension: each is added to where it came from.
+Tensor slices_gradient(const Tensor& grad, const Shape& shape, const Tensor& index,
+                       std::int64_t dim);
 // Of values that were picked along a dimension: each goes back to where it came from.
 Tensor picked_gradient(const Tensor& grad, const Shape& shape, const Tensor& indices,
                        std::int64_t dim, bool keepdim);

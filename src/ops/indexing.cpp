@@ -297,8 +297,7 @@ struct Rule<op::index> {
     const std::int64_t n = shape.numel();
     const Tensor places = arange(n, {.dtype = int64, .device = grad.device()}).reshape(shape);
     const Tensor picked = call<op::index>(places, indices).reshape({-1});
-    const Tensor flat = zeros({n}, {.dtype = grad.dtype(), .device = grad.device()});
-    g.set(0, index_add(flat, 0, picked, grad.reshape({-1})).reshape(shape));
+    g.set(0, slices_gradient(grad.reshape({-1}), {n}, picked, 0).reshape(shape));
   }
   static constexpr bool math_bits = true;
   static Layout infer(const Tensor& self, const Positions& indices) {

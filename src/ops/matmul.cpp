@@ -61,9 +61,7 @@ bool saves_the_other(std::size_t place, const Wanted& wanted) {
 }
 
 Tensor times(const Tensor& grad, const Scalar& factor) {
-  const auto value = factor.to<std::complex<double>>();
-  if (value == 1.0) return grad;
-  return factor.kind() == Scalar::Kind::complex ? grad * Scalar(std::conj(value)) : grad * factor;
+  return factor.to<std::complex<double>>() == 1.0 ? grad : grad * conj(factor);
 }
 
 }  // namespace

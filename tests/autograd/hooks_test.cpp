@@ -10,7 +10,7 @@ Tensor leaf(double value) { return full({}, value, {.dtype = float64}).requires_
 
 TEST(TensorHooks, OfALeafMayReplaceItsGradient) {
   const Tensor x = leaf(3);
-  HookHandle twice = x.register_hook([](const Tensor& grad) { return grad * 2; });
+  RemovableHandle twice = x.register_hook([](const Tensor& grad) { return grad * 2; });
   x.register_hook([](const Tensor& grad) { return grad + 1; });
   (x * 5).backward();
   EXPECT_EQ(x.grad().item<double>(), 11);
@@ -34,7 +34,7 @@ TEST(TensorHooks, SeeTheWholeGradientOnce) {
 TEST(TensorHooks, OfWhatIsNoLeafActOnTheWay) {
   const Tensor x = leaf(3);
   Tensor y = x * 2;
-  HookHandle handle = y.register_hook([](const Tensor& grad) { return grad * 10; });
+  RemovableHandle handle = y.register_hook([](const Tensor& grad) { return grad * 10; });
   const Tensor z = y * 3;
   z.backward({.retain_graph = true});
   EXPECT_EQ(x.grad().item<double>(), 60);
@@ -57,7 +57,7 @@ TEST(TensorHooks, AlsoActOnWhatIsAskedFor) {
 TEST(TensorHooks, AfterAccumulationSeeTheGrad) {
   const Tensor x = leaf(3);
   std::vector<double> seen;
-  HookHandle handle = x.register_post_accumulate_grad_hook([&](const Tensor& tensor) {
+  RemovableHandle handle = x.register_post_accumulate_grad_hook([&](const Tensor& tensor) {
     EXPECT_TRUE(tensor.is(x));
     seen.push_back(tensor.grad().item<double>());
     tensor.set_grad({});
@@ -123,7 +123,7 @@ TEST(TensorHooks, MustReturnWhatCanTakeTheGradientsPlace) {
   for (const bool of_leaf : {true, false}) {
     const Tensor x = ones({2}).requires_grad_();
     const Tensor y = of_leaf ? x : x * 1;
-    HookHandle handle = y.register_hook([](const Tensor&) { return ones({5}); });
+    RemovableHandle handle = y.register_hook([](const Tensor&) { return ones({5}); });
     expect_error<AutogradError>([&] { (y * 2).sum().backward(); },
                                 "hook has changed the size of value");
     handle.remove();

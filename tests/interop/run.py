@@ -5,7 +5,8 @@ usage: run.py [SEED]
 
 Without a seed a new one is drawn and printed. tests/interop/generate.py asks PyTorch; the parity tests then read
 its answers instead of the recorded ones. tests/interop/checkpoints.py has PyTorch and safetensors write files, and looks at
-what we read in them; tests/interop/saving.py opens with both what we write.
+what we read in them; tests/interop/saving.py opens with both what we write. tests/interop/gradients.py asks for
+gradients in corners.
 """
 import os
 import pathlib
@@ -32,6 +33,7 @@ def main():
     failed |= subprocess.run([sys.executable, ROOT / "tests" / "interop" / "checkpoints.py", build / "cli" / "tenon",
                               build / "examples" / "read_checkpoint", str(seed)]).returncode
     failed |= subprocess.run([sys.executable, ROOT / "tests" / "interop" / "saving.py", build / "cli" / "tenon", str(seed)]).returncode
+    failed |= subprocess.run([sys.executable, ROOT / "tests" / "interop" / "gradients.py"]).returncode
     return failed
 
 

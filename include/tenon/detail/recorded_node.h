@@ -28,6 +28,9 @@ TENON_API bool any_defined(std::span<const Tensor> grads) noexcept;
 // Arguments as they are kept, and given back. Tensors that are not needed come back undefined.
 template <class T>
 struct Kept {
+  static_assert(!std::same_as<T, std::optional<std::string_view>> &&
+                    !std::same_as<T, std::vector<std::string_view>>,
+                "a node outlives the text: take std::string");
   T value;
   template <class Keep>
   static Kept from(const T& value, Keep&&) {
@@ -104,9 +107,6 @@ struct Kept<std::vector<std::optional<Tensor>>> {
   }
 };
 
-// A copy of what an operator is about to write over.
-TENON_API Tensor original(const Tensor& self);
-
 template <class O, class Signature = typename O::Signature>
 class RecordedNode;
 
@@ -130,8 +130,9 @@ class RecordedNode<O, R(A...)> final : public Node {
       const std::size_t at = place++;
       if constexpr (kSaves) {
         if (!tensor.defined() || !Rule<O>::saves(at, wanted)) return std::nullopt;
+        // What is about to be written over is copied.
         if (O::kind == OpKind::inplace && at == 0)
-          return SavedTensor(original(tensor), SavedTensor::Role::input);
+          return SavedTensor(tensor.clone(), SavedTensor::Role::input);
         return SavedTensor(tensor, SavedTensor::Role::input);
       } else {
         return std::nullopt;

@@ -20,40 +20,21 @@
 #include <vector>
 
 #include "tenon/api.h"
+#include "tenon/removable_handle.h"
 #include "tenon/tensor.h"
 
 namespace tenon::nn {
 
 class Module;
 
+using tenon::RemovableHandle;
+
 namespace detail {
 
-class TENON_API HookTable {
- public:
-  virtual ~HookTable();
-  virtual void remove(std::uint64_t id) = 0;
-};
-
-TENON_API std::uint64_t next_hook_id() noexcept;
+using tenon::detail::HookTable;
+using tenon::detail::next_hook_id;
 
 }  // namespace detail
-
-// Removes a hook. It does not keep the module alive, may outlive it, and letting go of it leaves
-// the hook where it is.
-class TENON_API RemovableHandle {
- public:
-  RemovableHandle() noexcept = default;
-  RemovableHandle(std::weak_ptr<detail::HookTable> table, std::uint64_t id) noexcept
-      : table_(std::move(table)), id_(id) {}
-  // A second time, or with the module gone, it does nothing.
-  void remove();
-  // Later hooks have larger numbers.
-  std::uint64_t id() const noexcept { return id_; }
-
- private:
-  std::weak_ptr<detail::HookTable> table_;
-  std::uint64_t id_ = 0;
-};
 
 struct PreHookOptions {
   bool prepend = false;  // before those that are there
