@@ -10,16 +10,33 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tenon/api.h"
 
 namespace tenon {
 
+namespace detail {
+struct ErrorPlace;
+}
+
 class TENON_API Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
   ~Error() override;
+
+  // The message, and in parentheses which layer of a model it came from, if it came from one.
+  const char* what() const noexcept override;
+
+  // Which layer that is: set by the modules that the error passes through.
+  const std::shared_ptr<const detail::ErrorPlace>& place() const noexcept { return place_; }
+  void set_place(std::shared_ptr<const detail::ErrorPlace> place) noexcept {
+    place_ = std::move(place);
+  }
+
+ private:
+  std::shared_ptr<const detail::ErrorPlace> place_;
 };
 
 // Sizes that do not fit together, or cannot exist (negative, overflowing).

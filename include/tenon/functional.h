@@ -1,6 +1,6 @@
 // What layers calculate, without the layers: torch.nn.functional.
 //
-//   Tensor y = linear(x, weight, bias);
+//   Tensor y = linear(x, weight, {.bias = bias});
 //   Tensor rows = embedding(tokens, table, {.padding_idx = 0});
 //   Tensor kept = dropout(y, {.p = 0.1, .training = false});
 //
@@ -51,12 +51,22 @@ struct TENON_API dropout {
 // is any number of dimensions; the weight (out, in) and the bias (out), for a result (*, out); or
 // the weight (in) and the bias (), for a result (*). ShapeError, DTypeError or DeviceError if they
 // do not fit, which says what both are.
-TENON_API Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {});
+TENON_API Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);
+struct BiasOptions {
+  Tensor bias = {};
+};
+inline Tensor linear(const Tensor& input, const Tensor& weight, const BiasOptions& options = {}) {
+  return linear(input, weight, options.bias);
+}
 
 // For each output, input1 times its matrix of the weight times input2: of (*, in1) and (*, in2)
 // with a weight (out, in1, in2) and a bias (out), the result is (*, out). Errors as for linear.
 TENON_API Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight,
-                          const Tensor& bias = {});
+                          const Tensor& bias);
+inline Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight,
+                       const BiasOptions& options = {}) {
+  return bilinear(input1, input2, weight, options.bias);
+}
 
 struct EmbeddingFunctionOptions {
   // A row whose gradient is left out; negative ones count from the end. The result is the same.

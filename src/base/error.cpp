@@ -3,6 +3,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/error_place.h"
 #include "base/text.h"
 
 namespace tenon {
@@ -27,6 +28,10 @@ CancelledError::~CancelledError() = default;
 LoadError::~LoadError() = default;
 LoadError::LoadError(const LoadError&) noexcept = default;
 LoadError& LoadError::operator=(const LoadError&) noexcept = default;
+
+const char* Error::what() const noexcept {
+  return place_ ? place_->what.c_str() : std::runtime_error::what();
+}
 
 LoadError::LoadError(const std::string& what, Problems problems)
     : Error(what), problems_(std::make_shared<const Problems>(std::move(problems))) {}

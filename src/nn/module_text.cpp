@@ -3,6 +3,7 @@
 #include <typeinfo>
 
 #include "base/demangled.h"
+#include "base/error_place.h"
 #include "base/text.h"
 #include "nn/module_text.h"
 #include "tenon/error.h"
@@ -33,6 +34,15 @@ std::string Module::type_name() const { return class_name_of(typeid(*this)); }
 std::string Module::extra_repr() const { return {}; }
 
 namespace detail {
+
+namespace {
+
+std::string shown(const tenon::detail::ErrorPlace& place) {
+  if (place.path.empty()) return concat(" (in ", place.layer, ")");
+  return concat(" (in ", place.path, ": ", place.layer, ")");
+}
+
+}  // namespace
 
 std::string indented(const std::string& text, std::size_t spaces) {
   std::string out;
@@ -109,6 +119,35 @@ void throw_not_tensors(const Module& module) {
   throw TypeError(concat("a ", module.type_name(),
                          " cannot be called with one tensor to give one: its forward() takes or "
                          "gives something else"));
+}
+
+void add_place(Error& error, const Module& module) noexcept {
+  try {
+    const auto before = error.place();
+    auto place = std::make_shared<tenon::detail::ErrorPlace>();
+    std::string message;
+    if (before) {
+      *place = *before;
+      message.assign(before->what, 0, before->what.size() - shown(*before).size());
+      for (const ChildSlot* slot : module.child_slots()) {
+        if (slot->module().get() != before->last) continue;
+        place->path = before->path.empty() ? slot->name() : concat(slot->name(), ".", before->path);
+        break;
+      }
+    } else {
+      message = error.what();
+      // Of one that has children they would be most of the text.
+      place->layer = module.children().empty()
+                         ? concat(module.type_name(), "(", module.extra_repr(), ")")
+                         : module.type_name();
+    }
+    place->last = &module;
+    place->what = concat(message, shown(*place));
+    error.set_place(std::move(place));
+  } catch (...) {
+    // Without the memory to say where, what was wrong is said all the same.
+    return;
+  }
 }
 
 }  // namespace detail

@@ -10,7 +10,8 @@
 //   Tensor y = scale(x, 0.5);
 //
 // forward is protected: operator() is the only way in, so hooks always run. Arguments at the end
-// that can be made from nothing may be left out.
+// that can be made from nothing may be left out. An error that leaves it says which layer it came
+// from: "... (in layer1.0.conv1: Conv2d(64, 64, kernel_size=(3, 3), stride=(1, 1)))".
 #pragma once
 
 #include <any>
@@ -20,6 +21,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tenon/error.h"
 #include "tenon/nn/module.h"
 
 namespace tenon::nn {
@@ -32,6 +34,8 @@ namespace detail {
                                                  const std::type_info& given,
                                                  const std::type_info& takes);
 [[noreturn]] TENON_API void throw_not_tensors(const Module& module);
+// Adds to an error that passes through a module which layer it came from, as seen from there.
+TENON_API void add_place(Error& error, const Module& module) noexcept;
 
 template <class T>
 T& argument(const Module& module, Arguments& args, std::size_t position) {
@@ -60,9 +64,11 @@ class Callable<R(A...)> : public Module {
   }
 
   R operator()(A... args) {
-    if (pre_hooks_.empty() && hooks_.empty() && !detail::has_global_forward_hooks()) [[likely]]
-      return forward(std::forward<A>(args)...);
-    return call(Args(std::forward<A>(args)...));
+    return located([&]() -> R {
+      if (pre_hooks_.empty() && hooks_.empty() && !detail::has_global_forward_hooks()) [[likely]]
+        return forward(std::forward<A>(args)...);
+      return call(Args(std::forward<A>(args)...));
+    });
   }
   // The rest of the arguments made from nothing.
   template <class... B>
@@ -86,7 +92,8 @@ class Callable<R(A...)> : public Module {
 
   std::any invoke(Arguments args) override {
     if (args.size() > sizeof...(A)) detail::throw_wrong_arguments(*this, args.size(), sizeof...(A));
-    return std::any(call(from_any(args, std::index_sequence_for<A...>())));
+    return std::any(
+        located([&]() -> R { return call(from_any(args, std::index_sequence_for<A...>())); }));
   }
   Tensor invoke(const Tensor& input) override {
     if constexpr (kMapsTensors) {
@@ -116,15 +123,26 @@ class Callable<R(A...)> : public Module {
   }
   static constexpr bool kMapsTensors = maps_tensors();
 
+  template <class F>
+  R located(F&& f) {
+    try {
+      return f();
+    } catch (Error& error) {
+      detail::add_place(error, *this);
+      throw;
+    }
+  }
   template <std::size_t... Given, std::size_t... Left, class... B>
   R with_defaults(std::index_sequence<Given...>, std::index_sequence<Left...>, B&&... args) {
     return call_or_forward(
         Args(std::forward<B>(args)..., std::tuple_element_t<sizeof...(Given) + Left, Args>()...));
   }
   R call_or_forward(Args args) {
-    if (pre_hooks_.empty() && hooks_.empty() && !detail::has_global_forward_hooks())
-      return run(args);
-    return call(std::move(args));
+    return located([&]() -> R {
+      if (pre_hooks_.empty() && hooks_.empty() && !detail::has_global_forward_hooks())
+        return run(args);
+      return call(std::move(args));
+    });
   }
   R run(Args& args) {
     return std::apply([this](auto&... each) -> R { return forward(pass<A>(each)...); }, args);
