@@ -55,6 +55,11 @@ class TENON_API Node : public RefCounted {
   // Lets go of what was saved for apply(), which then says so if it is asked again.
   virtual void free_saved() noexcept {}
 
+  // What a result of the operator has as its history: this node, or the one that stands for it.
+  virtual Ref<Node> history_of_result();
+  // Its operator wrote into a view: the node of the view's base stands for it, which keeps it.
+  void set_stand_in(Node* node) noexcept { stand_in_ = node; }
+
   // One edge for each tensor argument of the operator, in order; one that is not there has an edge
   // to nowhere. Set once, by the dispatcher.
   const std::vector<Edge>& next_edges() const noexcept { return next_edges_; }
@@ -81,10 +86,16 @@ class TENON_API Node : public RefCounted {
   std::vector<Edge> next_edges_;
   std::vector<Output> outputs_;
   std::unique_ptr<std::vector<Hook>> hooks_;
+  Node* stand_in_ = nullptr;
   std::uint64_t sequence_;
 };
 
 TENON_API bool is_grad_enabled() noexcept;
+TENON_API bool is_inference_mode_enabled() noexcept;
+namespace detail {
+// Whether operators are recorded: neither is off.
+TENON_API bool is_recording() noexcept;
+}  // namespace detail
 
 // Nothing is recorded on this thread while it lives.
 class TENON_API NoGradScope {
@@ -108,6 +119,21 @@ class TENON_API GradModeScope {
 
  private:
   bool saved_;
+};
+
+// Nothing is recorded on this thread while it lives, whatever GradModeScope says in it, and what is
+// made in it can never be: those tensors are not saved for a backward pass, and outside of it they
+// neither require grad nor are written to. A clone() made outside is like any other tensor. By a
+// flag: torch.inference_mode.
+class TENON_API InferenceModeScope {
+ public:
+  explicit InferenceModeScope(bool enabled = true) noexcept;
+  ~InferenceModeScope();
+  InferenceModeScope(const InferenceModeScope&) = delete;
+  InferenceModeScope& operator=(const InferenceModeScope&) = delete;
+
+ private:
+  bool saved_, saved_grad_;
 };
 
 }  // namespace tenon

@@ -86,12 +86,14 @@ class TENON_API Body : public RefCounted {
   // Whether it stands for a number in a calculation, whose dtype gives way to tensors'.
   bool is_wrapped_number() const noexcept { return (flags_ & kWrappedNumber) != 0; }
   bool is_parameter() const noexcept { return (flags_ & kParameter) != 0; }
-  // Whether operators on it are recorded: it requires grad, or was calculated from something that
-  // does.
-  bool is_tracked() const noexcept { return (flags_ & kTracked) != 0; }
-  // Whether it is a view, and whether what it is a view of is tracked.
-  bool is_view() const noexcept { return static_cast<bool>(base_); }
-  bool has_tracked_base() const noexcept { return base_ && base_->is_tracked(); }
+  // Whether operators on it are recorded: it requires grad, was calculated from something that
+  // does, or is a view of what does.
+  bool is_tracked() const noexcept {
+    return (flags_ & (kTracked | kView)) != 0 && ((flags_ & kTracked) != 0 || base_->is_tracked());
+  }
+  bool is_view() const noexcept { return (flags_ & kView) != 0; }
+  // Whether it was made in an InferenceModeScope.
+  bool is_inference() const noexcept { return (flags_ & kInference) != 0; }
   std::uint64_t version() const noexcept { return version_.value(); }
   // How many views and how many backward passes hold on to it.
   std::int64_t live_views() const noexcept { return views_.load(std::memory_order_acquire); }
@@ -113,13 +115,20 @@ class TENON_API Body : public RefCounted {
   static void operator delete(void* body, std::size_t size, std::align_val_t alignment) noexcept;
 
  protected:
-  static constexpr std::uint8_t kWrapper = 1, kParameter = 2, kTracked = 4, kWrappedNumber = 8;
-  Body(Layout&& layout, Storage&& storage, std::uint8_t flags) noexcept;
+  static constexpr std::uint16_t kWrapper = 1, kParameter = 2, kTracked = 4, kWrappedNumber = 8;
+  Body(Layout&& layout, Storage&& storage, std::uint16_t flags) noexcept;
 
  private:
   friend class BodyEditor;
 
-  std::uint8_t flags_ = 0;  // first, beside what is looked at first
+  static constexpr std::uint16_t kView = 16, kInference = 32;
+  // How a view was made, where writing into it cannot be recorded: with recording off, in an
+  // InferenceModeScope, as one of several.
+  static constexpr std::uint16_t kUnrecordedView = 64, kInferenceView = 128, kOneOfSeveral = 256;
+
+  std::uint16_t flags_ = 0;  // first, beside what is looked at first
+  // See Note [Histories of views].
+  std::atomic<std::uint32_t> writes_{0};
   Layout layout_;
   Storage storage_;
   detail::VersionSlot version_;

@@ -168,6 +168,7 @@ class TENON_API Tensor : public TensorArithmetic, public TensorReductions, publi
   // Only floating and complex tensors can; only leaves can be changed.
   const Tensor& requires_grad_(bool requires_grad = true) const;
   bool is_leaf() const;
+  bool is_inference() const;  // made in an InferenceModeScope
   Tensor grad() const;                      // undefined if there is none
   void set_grad(const Tensor& grad) const;  // undefined to remove it
   Ref<Node> grad_fn() const;                // null for leaves

@@ -47,18 +47,6 @@ Tensor sum_of(Tensor&& sum, const Tensor& grad) {
   return sum + grad;
 }
 
-Tensor sum_to(const Tensor& grad, const Shape& shape) {
-  const std::size_t extra = grad.shape().size() - shape.size();
-  Dims dims;
-  for (std::size_t d = 0; d < grad.shape().size(); ++d) {
-    if (d < extra || (shape[d - extra] == 1 && grad.shape()[d] != 1))
-      dims.push_back(static_cast<std::int64_t>(d));
-  }
-  if (dims.empty()) return grad;
-  const Tensor summed = grad.sum(dims, {.keepdim = true});
-  return extra == 0 ? summed : summed.view(shape);
-}
-
 void check_hook(const Tensor& grad, const Tensor& replaced) {
   const auto changed = [](const char* what) {
     return AutogradError(concat("hook has changed the ", what, " of value"));

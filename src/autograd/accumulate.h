@@ -15,7 +15,5 @@ Tensor with_leaf_hooks(const AccumulateGrad& node, Tensor grad);
 void accumulate(const AccumulateGrad& node, Tensor&& grad);
 // The sum, in the first one's place if nobody else can see it.
 Tensor sum_of(Tensor&& sum, const Tensor& grad);
-// A gradient of something that was broadcast, summed to what it was.
-Tensor sum_to(const Tensor& grad, const Shape& shape);
 
 }  // namespace tenon

@@ -6,6 +6,7 @@
 #include "autograd/accumulate.h"
 #include "base/text.h"
 #include "core/autograd_meta.h"
+#include "ops/gradients.h"
 #include "ops/operands.h"
 #include "tenon/arithmetic.h"
 #include "tenon/error.h"

@@ -13,10 +13,10 @@ RemovableHandle Tensor::register_hook(std::function<Tensor(const Tensor& grad)> 
   if (!requires_grad())
     throw AutogradError("cannot register a hook on a tensor that doesn't require gradient");
   auto wanted = std::make_shared<detail::HookSwitch>();
-  detail::AutogradMeta& meta = BodyEditor::need_autograd(body());
-  if (meta.edge.node) {
-    meta.edge.node->add_hook({wanted, meta.edge.input, false, std::move(hook)});
+  if (const Edge edge = history_of(body()); edge.node) {
+    edge.node->add_hook({wanted, edge.input, false, std::move(hook)});
   } else {
+    detail::AutogradMeta& meta = BodyEditor::need_autograd(body());
     std::erase_if(meta.hooks, [](const auto& one) { return one.wanted->removed(); });
     meta.hooks.push_back({wanted, std::move(hook)});
   }
@@ -43,14 +43,15 @@ void Tensor::retain_grad() const {
   detail::AutogradMeta& meta = BodyEditor::need_autograd(body());
   if (std::exchange(meta.retains_grad, true)) return;
   // The graph must not keep the tensor.
-  meta.edge.node->add_hook({std::make_shared<detail::HookSwitch>(), meta.edge.input, true,
-                            [weak = WeakTensor(*this)](const Tensor& grad) {
-                              const Tensor tensor = weak.lock();
-                              if (!tensor.defined()) return Tensor();
-                              detail::AutogradMeta& own = BodyEditor::need_autograd(tensor.body());
-                              own.grad = own.grad.defined() ? own.grad + grad : grad.clone();
-                              return Tensor();
-                            }});
+  const Edge edge = history_of(body());
+  edge.node->add_hook({std::make_shared<detail::HookSwitch>(), edge.input, true,
+                       [weak = WeakTensor(*this)](const Tensor& grad) {
+                         const Tensor tensor = weak.lock();
+                         if (!tensor.defined()) return Tensor();
+                         detail::AutogradMeta& own = BodyEditor::need_autograd(tensor.body());
+                         own.grad = own.grad.defined() ? own.grad + grad : grad.clone();
+                         return Tensor();
+                       }});
 }
 
 bool Tensor::retains_grad() const {

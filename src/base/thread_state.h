@@ -16,10 +16,13 @@ struct ThreadState {
   std::optional<Device> scope_device;    // the innermost DeviceScope
   std::optional<DType> scope_dtype;      // the innermost DTypeScope
   bool grad_enabled = true;              // off inside NoGradScope
+  bool inference = false;                // on inside InferenceModeScope
   bool overrides_enabled = true;         // off inside DisableOverridesScope
   // The innermost ConversionScope's choice of how modules replace tensors.
   std::optional<std::uint8_t> conversion_policy;
   std::uint64_t nodes = 0;  // how many steps of graphs this thread has recorded
+
+  bool records() const noexcept { return grad_enabled && !inference; }
 };
 
 TENON_API ThreadState& thread_state() noexcept;

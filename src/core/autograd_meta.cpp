@@ -17,6 +17,10 @@ std::vector<Tensor> Node::apply(std::vector<Tensor> /*grads*/) {
   throw NotImplementedError(concat("the derivative of '", name(), "' is not implemented"));
 }
 
+Ref<Node> Node::history_of_result() {
+  return stand_in_ != nullptr ? stand_in_->history_of_result() : Ref<Node>::share(this);
+}
+
 void Node::set_output(std::uint32_t number, const Layout& layout) {
   if (outputs_.size() <= number) outputs_.resize(number + 1);
   outputs_[number] = {layout.shape, layout.dtype, layout.device};
@@ -49,20 +53,6 @@ void AccumulateGrad::check_not_poisoned() const {
   }
 }
 
-Edge gradient_edge(const Tensor& tensor) {
-  Body& body = tensor.body();
-  detail::AutogradMeta* meta = BodyEditor::autograd(body);
-  if (meta == nullptr) return {};
-  if (meta->edge.node) return meta->edge;
-  if (!meta->requires_grad) return {};
-  // Several threads may record operators on one leaf; they get the same accumulator.
-  const std::lock_guard lock(meta->mutex);
-  if (auto live = Ref<AccumulateGrad>::if_alive(meta->accumulator)) return {std::move(live), 0};
-  auto fresh = make_ref<AccumulateGrad>(Ref<Body>::share(&body));
-  meta->accumulator = fresh.get();
-  return {std::move(fresh), 0};
-}
-
 bool detail::grad_fits(const AutogradMeta& meta, const Layout& layout) noexcept {
   if (!meta.grad.defined()) return false;
   const Layout& grad = meta.grad.layout();
@@ -70,6 +60,8 @@ bool detail::grad_fits(const AutogradMeta& meta, const Layout& layout) noexcept 
 }
 
 bool is_grad_enabled() noexcept { return thread_state().grad_enabled; }
+bool is_inference_mode_enabled() noexcept { return thread_state().inference; }
+bool detail::is_recording() noexcept { return thread_state().records(); }
 
 NoGradScope::NoGradScope() noexcept : saved_(thread_state().grad_enabled) {
   thread_state().grad_enabled = false;
@@ -80,5 +72,15 @@ GradModeScope::GradModeScope(bool enabled) noexcept : saved_(thread_state().grad
   thread_state().grad_enabled = enabled;
 }
 GradModeScope::~GradModeScope() { thread_state().grad_enabled = saved_; }
+
+InferenceModeScope::InferenceModeScope(bool enabled) noexcept
+    : saved_(thread_state().inference), saved_grad_(thread_state().grad_enabled) {
+  thread_state().inference = enabled;
+  thread_state().grad_enabled = !enabled;
+}
+InferenceModeScope::~InferenceModeScope() {
+  thread_state().inference = saved_;
+  thread_state().grad_enabled = saved_grad_;
+}
 
 }  // namespace tenon

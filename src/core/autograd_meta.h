@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -72,5 +73,16 @@ struct Attributes {
 // Where a gradient of the tensor goes: its node, its accumulator if it is a leaf that requires
 // grad, or nowhere.
 TENON_API Edge gradient_edge(const Tensor& tensor);
+TENON_API Edge gradient_edge(Body& body);
+// What the tensor was calculated by: its edge, or none if it is a leaf.
+TENON_API Edge history_of(Body& body);
+// Makes it the history of a body. The hook that keeps the gradient of a tensor goes along.
+TENON_API void set_history(Body& body, const Ref<Node>& node, std::uint32_t output);
+// The same of a body that the node's operator has written into. If it is a view, its base has the
+// history.
+TENON_API void set_written_history(Body& body, const Ref<Node>& node);
+// To be asked before it is recorded that an operator writes into the body. AutogradError if that is
+// not allowed, or cannot be told.
+TENON_API void check_written(std::string_view op, Body& body);
 
 }  // namespace tenon

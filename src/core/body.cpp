@@ -3,6 +3,7 @@
 #include <array>
 #include <mutex>
 
+#include "base/thread_state.h"
 #include "core/body_editor.h"
 #include "core/free_list.h"
 #include "tenon/flattened.h"
@@ -70,7 +71,7 @@ std::mutex& back_pointer_mutex(const Body& body) {
 Body::Body(Layout&& layout, Storage&& storage) noexcept
     : layout_(std::move(layout)), storage_(std::move(storage)) {}
 
-Body::Body(Layout&& layout, Storage&& storage, std::uint8_t flags) noexcept
+Body::Body(Layout&& layout, Storage&& storage, std::uint16_t flags) noexcept
     : flags_(flags), layout_(std::move(layout)), storage_(std::move(storage)) {}
 
 Body::~Body() {
@@ -105,6 +106,18 @@ void BodyEditor::set_base(Body& body, Body& base) noexcept {
   Body& root = base.base_ ? *base.base_ : base;
   root.views_.fetch_add(1, std::memory_order_relaxed);
   body.base_ = Ref<Body>::share(&root);
+  body.writes_.store(root.writes_.load(std::memory_order_acquire), std::memory_order_relaxed);
+  // What is a view of such a view is one itself.
+  constexpr std::uint16_t kInherited =
+      Body::kUnrecordedView | Body::kInferenceView | Body::kOneOfSeveral;
+  std::uint16_t flags = Body::kView | (base.flags_ & kInherited);
+  const ThreadState& state = thread_state();
+  if (state.inference) {
+    flags |= Body::kInferenceView;
+  } else if (!state.grad_enabled) {
+    flags |= Body::kUnrecordedView;
+  }
+  set_flag(body, flags, true);
 }
 
 detail::AutogradMeta& BodyEditor::need_autograd(Body& body) {

@@ -25,12 +25,42 @@ class TENON_API BodyEditor {
   // the view lives.
   static void set_base(Body& body, Body& base) noexcept;
   static const Ref<Body>& base(const Body& body) noexcept { return body.base_; }
+  static void set_inference(Body& body) noexcept { set_flag(body, Body::kInference, true); }
+  // A view, made now, that is one of several which one operator gave.
+  static void set_one_of_several(Body& body) noexcept { set_flag(body, Body::kOneOfSeveral, true); }
+  static bool is_unrecorded_view(const Body& body) noexcept {
+    return (body.flags_ & Body::kUnrecordedView) != 0;
+  }
+  static bool is_inference_view(const Body& body) noexcept {
+    return (body.flags_ & Body::kInferenceView) != 0;
+  }
+  static bool is_one_of_several(const Body& body) noexcept {
+    return (body.flags_ & Body::kOneOfSeveral) != 0;
+  }
+
+  // See Note [Histories of views].
+  static void count_write(Body& body) noexcept {
+    body.writes_.fetch_add(1, std::memory_order_release);
+  }
+  static bool is_outdated(const Body& body) noexcept {
+    return body.is_view() && body.base_->is_tracked() &&
+           body.writes_.load(std::memory_order_acquire) !=
+               body.base_->writes_.load(std::memory_order_acquire);
+  }
+  static void set_up_to_date(Body& body) noexcept {
+    body.writes_.store(body.base_->writes_.load(std::memory_order_acquire),
+                       std::memory_order_release);
+  }
 
   // The history, or null while there is none.
   static detail::AutogradMeta* autograd(const Body& body) noexcept {
     return body.autograd_.load(std::memory_order_acquire);
   }
   static detail::AutogradMeta& need_autograd(Body& body);
+  // Whether it is tracked by itself, and not as a view of what is.
+  static bool has_history(const Body& body) noexcept {
+    return (body.flags_ & Body::kTracked) != 0;
+  }
   static void set_requires_grad(Body& body, bool on);
   static void set_edge(Body& body, Edge edge);
   // The next graph gets a new accumulator. Returns the one there was, if a graph still has it.
@@ -71,8 +101,8 @@ class TENON_API BodyEditor {
   static Tensor tensor_of(const Ref<Body>& body);
 
  private:
-  static void set_flag(Body& body, std::uint8_t flag, bool on) noexcept {
-    body.flags_ = static_cast<std::uint8_t>(on ? body.flags_ | flag : body.flags_ & ~flag);
+  static void set_flag(Body& body, std::uint16_t flag, bool on) noexcept {
+    body.flags_ = static_cast<std::uint16_t>(on ? body.flags_ | flag : body.flags_ & ~flag);
   }
   static void update_tracked(Body& body) noexcept;
 };

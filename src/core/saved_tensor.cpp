@@ -13,6 +13,13 @@ namespace tenon {
 SavedTensor::SavedTensor(const Tensor& tensor, Role role, std::uint32_t output)
     : version_(tensor.body().version()), output_(output), role_(role) {
   Body& body = tensor.body();
+  if (body.is_inference()) {
+    throw AutogradError(
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+        "inference mode in computation tracked by autograd. To work around this, you can make a "
+        "clone to get a normal tensor and use it in autograd, or use a NoGradScope instead of an "
+        "InferenceModeScope");
+  }
   // A user-defined tensor is more than its layout and storage; its body is kept whole.
   alias_ = body.is_wrapper() ? Ref<Body>::share(&body) : alias_body(body, Layout(body.layout()));
   if (body.is_wrapped_number()) BodyEditor::set_wrapped_number(*alias_);

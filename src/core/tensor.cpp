@@ -119,10 +119,8 @@ void* Tensor::checked_data(DType expected) const {
 
 bool Tensor::requires_grad() const { return body().is_tracked(); }
 
-bool Tensor::is_leaf() const {
-  const detail::AutogradMeta* meta = BodyEditor::autograd(body());
-  return meta == nullptr || !meta->edge.node;
-}
+bool Tensor::is_leaf() const { return !history_of(body()).node; }
+bool Tensor::is_inference() const { return body().is_inference(); }
 
 const Tensor& Tensor::requires_grad_(bool requires_grad) const {
   if (!is_leaf()) {
@@ -136,6 +134,11 @@ const Tensor& Tensor::requires_grad_(bool requires_grad) const {
     throw DTypeError(
         concat("only Tensors of floating point and complex dtype can require gradients, not ",
                tenon::repr(dtype())));
+  }
+  if (requires_grad && is_inference() && !is_inference_mode_enabled()) {
+    throw AutogradError(
+        "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. "
+        "Make a clone() of it first");
   }
   BodyEditor::set_requires_grad(body(), requires_grad);
   return *this;
@@ -171,10 +174,7 @@ void Tensor::set_grad(const Tensor& grad) const {
   BodyEditor::need_autograd(own).grad = grad;
 }
 
-Ref<Node> Tensor::grad_fn() const {
-  const detail::AutogradMeta* meta = BodyEditor::autograd(body());
-  return meta == nullptr ? Ref<Node>() : meta->edge.node;
-}
+Ref<Node> Tensor::grad_fn() const { return history_of(body()).node; }
 
 bool Tensor::is_view() const { return body().is_view(); }
 

@@ -68,10 +68,11 @@ std::vector<Tensor> value_to_tensors(const Value& value, const OpInfo& info,
 
 Tensor allocate_output(Layout layout) { return allocate_tensor(std::move(layout)); }
 
-Tensor make_view(const Tensor& self, Layout&& layout, bool has_base) {
+Tensor make_view(const Tensor& self, Layout&& layout, bool has_base, bool one_of_several) {
   Body& body = self.body();
   Tensor view(alias_body(body, std::move(layout)));
   if (has_base) BodyEditor::set_base(view.body(), body);
+  if (one_of_several) BodyEditor::set_one_of_several(view.body());
   return view;
 }
 
@@ -101,22 +102,14 @@ void no_kernel(const OpInfo& info, Device device) {
 }
 
 void check_inplace(const OpInfo& info, const Tensor& self) {
-  if (self.requires_grad() && self.is_leaf()) {
-    throw AutogradError(
-        concat("a leaf Variable that requires grad is being used in an in-place operation ('",
-               info.name(), "'). Do it inside a NoGradScope, or on a clone()"));
-  }
-  const Tensor base = self.base();
-  if (!base.defined()) return;
-  if (base.requires_grad() && base.is_leaf()) {
-    throw AutogradError(concat(
-        "a view of a leaf Variable that requires grad is being used in an in-place operation ('",
-        info.name(), "'). Do it inside a NoGradScope, or on a clone()"));
-  }
-  throw NotImplementedError(
-      concat("'", info.name(),
-             "' into a view cannot be recorded yet: write into the tensor itself (the view's "
-             "base()), or inside a NoGradScope"));
+  check_written(info.name(), self.body());
+}
+
+void check_inference(const Tensor& /*self*/) {
+  if (is_inference_mode_enabled()) return;
+  throw AutogradError(
+      "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a "
+      "clone to get a normal tensor before doing inplace update");
 }
 
 bool any_defined(std::span<const Tensor> grads) noexcept {
@@ -131,24 +124,18 @@ Edge edge_of(const Tensor& tensor) { return gradient_edge(tensor); }
 
 Tensor fresh_result(Tensor result) {
   const Body& body = result.body();
-  if (result.cell()->use_count() == 1 && !body.is_tracked() && !body.is_parameter()) return result;
+  if (result.cell()->use_count() == 1 && !BodyEditor::has_history(body) && !body.is_parameter())
+    return result;
   if (body.is_wrapper()) return result.detach();
   return Tensor(alias_body(result.body(), Layout(body.layout())));
 }
 
 void set_history(const Tensor& result, const Ref<Node>& node, std::uint32_t output) {
-  node->set_output(output, result.layout());
-  // The hook that keeps the gradient of a tensor that is written to goes along with it.
-  detail::AutogradMeta* meta = BodyEditor::autograd(result.body());
-  if (meta != nullptr && meta->retains_grad && meta->edge.node && meta->edge.node->hooks()) {
-    const std::vector<Node::Hook> hooks = *meta->edge.node->hooks();
-    for (const Node::Hook& hook : hooks) {
-      if (!hook.last || hook.output != meta->edge.input || hook.wanted->removed()) continue;
-      hook.wanted->remove(0);
-      node->add_hook({std::make_shared<HookSwitch>(), output, true, hook.hook});
-    }
-  }
-  BodyEditor::set_edge(result.body(), {node, output});
+  tenon::set_history(result.body(), node, output);
+}
+
+void set_written_history(const Tensor& self, const Ref<Node>& node) {
+  tenon::set_written_history(self.body(), node);
 }
 
 void attach_base(const Tensor& result, const Tensor& self) {
@@ -161,7 +148,7 @@ void attach_base(const Tensor& result, const Tensor& self) {
 namespace tenon {
 
 Tensor Gradient::result(std::size_t number) const {
-  return results_[number].unpack(op_, Ref<Node>::share(&node_));
+  return results_[number].unpack(op_, node_.history_of_result());
 }
 
 }  // namespace tenon

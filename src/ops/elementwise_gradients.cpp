@@ -266,7 +266,7 @@ class ElementwiseNode final : public Node {
  private:
   Tensor kept(std::uint8_t what) {
     if ((wants_ & what) == 0) return {};
-    if (what == kItsResult) return result_.unpack(name_, Ref<Node>::share(this));
+    if (what == kItsResult) return result_.unpack(name_, history_of_result());
     return (what == kSelf ? self_ : other_).unpack(name_);
   }
 

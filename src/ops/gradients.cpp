@@ -68,6 +68,18 @@ Tensor spread_reduced(const Tensor& reduced, const Shape& shape, const Dims& dim
   return whole.expand(shape);
 }
 
+Tensor sum_to(const Tensor& grad, const Shape& shape) {
+  const std::size_t extra = grad.shape().size() - shape.size();
+  Dims dims;
+  for (std::size_t d = 0; d < grad.shape().size(); ++d) {
+    if (d < extra || (shape[d - extra] == 1 && grad.shape()[d] != 1))
+      dims.push_back(static_cast<std::int64_t>(d));
+  }
+  if (dims.empty()) return grad;
+  const Tensor summed = grad.sum(dims, {.keepdim = true});
+  return extra == 0 ? summed : summed.view(shape);
+}
+
 std::int64_t reduced_count(const Shape& shape, const Dims& dim) {
   std::int64_t count = 1;
   for (const std::int64_t d : reduced_dims(shape, dim)) count *= shape[static_cast<std::size_t>(d)];

@@ -9,6 +9,8 @@ namespace tenon {
 
 // A result of reducing these dimensions (none given: all) as large as what was reduced.
 Tensor spread_reduced(const Tensor& reduced, const Shape& shape, const Dims& dim, bool keepdim);
+// The other way: a gradient of something that was broadcast, summed to what it was.
+Tensor sum_to(const Tensor& grad, const Shape& shape);
 // A complex number's conjugate; a real one.
 Scalar conj(const Scalar& value);
 // The same in reverse order along a dimension.

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "ops/gradients.h"
 #include "ops/hidden_views.h"
+#include "ops/view_nodes.h"
 #include "ops/view_rules.h"
 #include "tenon/arithmetic.h"
 #include "tenon/custom_op.h"
@@ -63,47 +64,6 @@ std::vector<Tensor> whole_pieces(const Gradient& g, std::span<const Tensor> grad
   }
   return whole;
 }
-
-// Of a view over any strides, where elements of the argument, too, may lie in any order: both are
-// put into a piece of memory that has room for either.
-class AsStridedNode final : public Node {
- public:
-  AsStridedNode(const Layout& self, const Shape& size, const Dims& stride, std::int64_t offset)
-      : self_(self), size_(size), stride_(stride), offset_(offset) {}
-  std::string name() const override { return "AsStridedBackward0"; }
-  std::vector<Tensor> apply(std::vector<Tensor> grads) override {
-    if (!grads[0].defined()) return {Tensor()};
-    const std::int64_t first = std::min(self_.offset, offset_);
-    const std::int64_t reach =
-        std::max(end(self_.shape, self_.strides, self_.offset), end(size_, stride_, offset_)) -
-        first;
-    Layout view = Layout::packed(size_, grads[0].dtype(), grads[0].device());
-    view.strides = stride_;
-    view.offset = offset_ - first;
-    Tensor memory = put_back(grads[0], {reach}, view);
-    if (!never_meet(self_.shape, self_.strides)) {
-      // Each of several elements in one place would be given all of it.
-      Layout own = self_;
-      own.offset -= first;
-      const Tensor ones_of_self =
-          ones(self_.shape, {.dtype = grads[0].dtype(), .device = grads[0].device()});
-      const Tensor times = put_back(ones_of_self, {reach}, own);
-      memory = memory / masked_fill(times, times == 0, 1);
-    }
-    return {memory.as_strided(self_.shape, self_.strides, self_.offset - first)};
-  }
-
- private:
-  static std::int64_t end(const Shape& shape, const Dims& strides, std::int64_t offset) {
-    std::int64_t last = offset;
-    for (std::size_t d = 0; d < shape.size(); ++d) last += (shape[d] - 1) * strides[d];
-    return last + 1;
-  }
-  Layout self_;
-  Shape size_;
-  Dims stride_;
-  std::int64_t offset_;
-};
 
 }  // namespace
 
@@ -266,8 +226,11 @@ template <>
 struct Rule<op::as_strided> {
   static Ref<Node> node(const Tensor& self, const Shape& size, const Dims& stride,
                         std::optional<std::int64_t> offset) {
-    return make_ref<AsStridedNode>(self.layout(), size, stride,
-                                   offset.value_or(self.storage_offset()));
+    Layout view = self.layout();
+    view.shape = size;
+    view.strides = stride;
+    view.offset = offset.value_or(self.storage_offset());
+    return as_strided_node(self.layout(), view);
   }
   static Layout view(const Tensor& self, const Shape& size, const Dims& stride,
                      std::optional<std::int64_t> offset) {

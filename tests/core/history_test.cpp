@@ -147,8 +147,8 @@ TEST(InPlace, AViewMadeWithoutRecordingDoesNotGetAroundIt) {
     view = w.view({3});
     view.fill_(2);
   }
-  EXPECT_FALSE(view.requires_grad());
-  expect_error<AutogradError>([&] { view.fill_(3); }, "view of a leaf", "NoGradScope");
+  EXPECT_TRUE(view.requires_grad());
+  expect_error<AutogradError>([&] { view.fill_(3); }, "A view was created in no_grad mode");
   EXPECT_EQ(w[0].item<float>(), 2.0f);
 }
 
@@ -159,12 +159,10 @@ TEST(InPlace, WritingIntoAResultIsRecorded) {
   EXPECT_FALSE(x.is_leaf());
 }
 
-TEST(InPlace, IntoAViewOfARecordedTensorSaysWhatToDoInstead) {
+TEST(InPlace, IntoAViewOfARecordedTensorIsRecordedOfItsBase) {
   const Tensor y = ones({4}).requires_grad_().clone();
-  expect_error<NotImplementedError>([&] { y.slice(0, 1).zero_(); }, "zero_", "base()",
-                                    "NoGradScope");
-  const NoGradScope scope;
   y.slice(0, 1).zero_();
+  EXPECT_EQ(y.grad_fn()->name(), "CopySlices");
 }
 
 TEST(Grad, MustFitItsTensor) {

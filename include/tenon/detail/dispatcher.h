@@ -28,7 +28,8 @@ namespace detail {
 // What needs no templates (src/dispatch).
 
 TENON_API Tensor allocate_output(Layout layout);
-TENON_API Tensor make_view(const Tensor& self, Layout&& layout, bool has_base);
+TENON_API Tensor make_view(const Tensor& self, Layout&& layout, bool has_base,
+                           bool one_of_several = false);
 TENON_API Tensor resolve_math_bits(const Tensor& tensor);
 TENON_API void copy_back(const Tensor& into, const Tensor& from);
 TENON_API void bump_version(const Tensor& tensor) noexcept;
@@ -37,6 +38,8 @@ TENON_API void bump_version(const Tensor& tensor) noexcept;
 TENON_API std::optional<Value> ask_wrappers(const OpCall& call);
 [[noreturn]] TENON_API void nobody_handles(const OpCall& call);
 TENON_API void check_inplace(const OpInfo& info, const Tensor& self);
+// A tensor of an InferenceModeScope is only written to in one.
+TENON_API void check_inference(const Tensor& self);
 TENON_API Ref<Node> named_node(std::string_view name);
 // Of an operator whose result has nothing of what was there: no gradient passes it.
 TENON_API Ref<Node> overwriting_node(std::string_view name);
@@ -44,6 +47,8 @@ TENON_API Edge edge_of(const Tensor& tensor);
 // A result that can be given a history: itself if nobody else has it, else an alias.
 TENON_API Tensor fresh_result(Tensor result);
 TENON_API void set_history(const Tensor& result, const Ref<Node>& node, std::uint32_t output);
+// Of a tensor that was written into.
+TENON_API void set_written_history(const Tensor& self, const Ref<Node>& node);
 TENON_API void attach_base(const Tensor& result, const Tensor& self);
 
 // The one path every operator takes.
@@ -125,12 +130,12 @@ class Dispatcher<O, R(A...)> {
   static R call(A... args) {
     Scan scan(O::info);
     (for_each_tensor(args, scan), ...);
-    // Writing into a view writes into its base, which may be recorded where the view is not: it was
-    // made inside a NoGradScope.
     if constexpr (O::kind == OpKind::inplace) {
-      scan.tracked |= self_of(args...).cell()->body->has_tracked_base();
+      const Tensor& self = self_of(args...);
+      if (self.cell()->body->is_inference()) [[unlikely]]
+        check_inference(self);
     }
-    const bool recording = kRecorded && scan.tracked && is_grad_enabled();
+    const bool recording = kRecorded && scan.tracked && is_recording();
     if (!scan.wrapper && !recording) [[likely]]
       return run(scan, present(args)...);
     return call_slowly(scan, recording, present(args)...);
@@ -202,7 +207,8 @@ class Dispatcher<O, R(A...)> {
   static Result run_view(std::vector<Layout>&& layouts, const Tensor& self) {
     std::vector<Tensor> out;
     out.reserve(layouts.size());
-    for (Layout& layout : layouts) out.push_back(make_view(self, std::move(layout), has_base()));
+    for (Layout& layout : layouts)
+      out.push_back(make_view(self, std::move(layout), has_base(), true));
     return out;
   }
 
@@ -252,7 +258,7 @@ class Dispatcher<O, R(A...)> {
         below(scan, args...);
         const Tensor& self = self_of(args...);
         if (node) {
-          set_history(self, node, 0);
+          set_written_history(self, node);
           show_result(*node, self);
         }
         return self;
@@ -282,7 +288,7 @@ class Dispatcher<O, R(A...)> {
     if (!answer) return Rule<O>::compose(args...);
     auto result = from_value<Result>(*answer, O::info);
     if constexpr (requires(const Ref<Node>& node) { add_history(result, node); }) {
-      if (scan.tracked && is_grad_enabled()) {
+      if (scan.tracked && is_recording()) {
         add_history(result, with_edges(named_node(O::info.name()), args...));
       }
     }
@@ -291,6 +297,8 @@ class Dispatcher<O, R(A...)> {
 
   static R below(const Scan& scan, A... args) {
     if (!scan.wrapper) {
+      // A view remembers whether it was made with recording on, and calls no other operator.
+      if constexpr (O::kind == OpKind::view) return run(scan, args...);
       const NoGradScope unrecorded;
       return run(scan, args...);
     }
