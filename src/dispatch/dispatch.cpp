@@ -116,6 +116,27 @@ bool any_defined(std::span<const Tensor> grads) noexcept {
   return std::ranges::any_of(grads, [](const Tensor& grad) { return grad.defined(); });
 }
 
+// A user-defined tensor is saved whole, and has the node that saves it as its history: they would
+// hold each other. What is saved is one without history.
+SavedTensor save_result(const Tensor& result, std::uint32_t output) {
+  if (!result.body().is_wrapper()) return SavedTensor(result, SavedTensor::Role::output, output);
+  const NoGradScope unrecorded;
+  const Tensor alone = result.detach();
+  if (!alone.is(result) && alone.cell()->use_count() == 1)
+    BodyEditor::share_version(alone.body(), result.body());
+  return SavedTensor(alone, SavedTensor::Role::output, output);
+}
+
+Tensor unpack_result(const SavedTensor& saved, std::string_view op, Node& node,
+                     std::uint32_t output) {
+  const Tensor result = saved.unpack(op, node.history_of_result());
+  if (!result.body().is_wrapper()) return result;
+  const NoGradScope unrecorded;
+  Tensor fresh = result.detach();
+  if (!fresh.is(result)) BodyEditor::set_edge(fresh.body(), {node.history_of_result(), output});
+  return fresh;
+}
+
 Ref<Node> named_node(std::string_view name) { return make_ref<NamedNode>(name); }
 
 Ref<Node> overwriting_node(std::string_view name) { return make_ref<OverwritingNode>(name); }
@@ -148,7 +169,7 @@ void attach_base(const Tensor& result, const Tensor& self) {
 namespace tenon {
 
 Tensor Gradient::result(std::size_t number) const {
-  return results_[number].unpack(op_, node_.history_of_result());
+  return detail::unpack_result(results_[number], op_, node_, static_cast<std::uint32_t>(number));
 }
 
 }  // namespace tenon

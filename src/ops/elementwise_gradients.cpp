@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "tenon/arithmetic.h"
+#include "tenon/detail/recorded_node.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
 #include "tenon/saved_tensor.h"
@@ -235,7 +236,7 @@ class ElementwiseNode final : public Node {
     if ((wants_ & what) == 0) return;
     SavedTensor& place = what == kSelf ? self_ : what == kOther ? other_ : result_;
     place = what == kItsResult
-                ? SavedTensor(tensor, SavedTensor::Role::output)
+                ? detail::save_result(tensor, 0)
                 : SavedTensor(written_over ? tensor.clone() : tensor, SavedTensor::Role::input);
   }
 
@@ -266,7 +267,7 @@ class ElementwiseNode final : public Node {
  private:
   Tensor kept(std::uint8_t what) {
     if ((wants_ & what) == 0) return {};
-    if (what == kItsResult) return result_.unpack(name_, history_of_result());
+    if (what == kItsResult) return detail::unpack_result(result_, name_, *this, 0);
     return (what == kSelf ? self_ : other_).unpack(name_);
   }
 

@@ -99,5 +99,49 @@ TEST(CustomGradient, PassesUserDefinedTensors) {
   EXPECT_TRUE(equal(grad != nullptr ? grad->elem : wrapped.grad(), full({2}, 4.0)));
 }
 
+// Counts how many of it there are.
+class CountedTensor : public Wrapper<CountedTensor> {
+ public:
+  explicit CountedTensor(Tensor payload) : Wrapper(payload), elem(std::move(payload)) { ++alive; }
+  ~CountedTensor() override { --alive; }
+  std::optional<Value> dispatch(const OpCall& call) const override {
+    const Value result = call.call_with([](const Tensor& t) {
+      const auto* counted = t.as<CountedTensor>();
+      return counted != nullptr ? counted->elem : t;
+    });
+    return result.is_tensor() ? Value(make_tensor<CountedTensor>(result.as_tensor())) : result;
+  }
+  Tensor elem;
+  static inline int alive = 0;
+};
+
+TEST(WrapperGradients, OfFunctionsThatSaveTheirResultDoNotHoldThemselves) {
+  {
+    const Tensor x = make_tensor<CountedTensor>(ones({3})).requires_grad_();
+    const Tensor y = x.exp().tanh(), z = x.exp();
+    EXPECT_GT(CountedTensor::alive, 0);
+  }
+  EXPECT_EQ(CountedTensor::alive, 0);
+}
+
+TEST(WrapperGradients, OfFunctionsThatSaveTheirResultAreDerivedTwice) {
+  const Tensor x = make_tensor<CountedTensor>(full({3}, 0.5)).requires_grad_();
+  const auto first = autograd::grad({x.exp().sum()}, {x}, {.create_graph = true});
+  const auto second = autograd::grad({first[0].sum()}, {x});
+  const auto* counted = second[0].as<CountedTensor>();
+  ASSERT_NE(counted, nullptr);
+  EXPECT_TRUE(allclose(counted->elem, full({3}, 0.5).exp()));
+}
+
+TEST(WrapperGradients, NoticeThatASavedResultWasWrittenTo) {
+  const Tensor x = make_tensor<CountedTensor>(ones({3})).requires_grad_();
+  const Tensor y = x.exp();
+  {
+    const NoGradScope unrecorded;
+    y.mul_(2);
+  }
+  expect_error<AutogradError>([&] { y.sum().backward(); }, "modified by an inplace operation");
+}
+
 }  // namespace
 }  // namespace tenon

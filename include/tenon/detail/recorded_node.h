@@ -24,6 +24,10 @@ namespace detail {
 
 // Whether any of the gradients is there.
 TENON_API bool any_defined(std::span<const Tensor> grads) noexcept;
+// A result that the node which made it keeps, and what it is given back as.
+TENON_API SavedTensor save_result(const Tensor& result, std::uint32_t output);
+TENON_API Tensor unpack_result(const SavedTensor& saved, std::string_view op, Node& node,
+                               std::uint32_t output);
 
 // Arguments as they are kept, and given back. Tensors that are not needed come back undefined.
 template <class T>
@@ -149,7 +153,7 @@ class RecordedNode<O, R(A...)> final : public Node {
       for_each_result(result, [&](const Tensor& tensor) {
         results_.emplace_back();
         if (Rule<O>::saves(kResult + number, wanted))
-          results_.back() = SavedTensor(tensor, SavedTensor::Role::output, number);
+          results_.back() = save_result(tensor, number);
         ++number;
       });
     }
