@@ -39,6 +39,21 @@ struct TENON_API embedding {
   static constexpr OpKind kind = OpKind::composite;
   static OpInfo info;
 };
+struct TENON_API feature_dropout {
+  using Signature = Tensor(const Tensor& input, double p, bool training, bool inplace);
+  static constexpr OpKind kind = OpKind::composite;
+  static OpInfo info;
+};
+struct TENON_API alpha_dropout {
+  using Signature = Tensor(const Tensor& input, double p, bool training, bool inplace);
+  static constexpr OpKind kind = OpKind::composite;
+  static OpInfo info;
+};
+struct TENON_API feature_alpha_dropout {
+  using Signature = Tensor(const Tensor& input, double p, bool training, bool inplace);
+  static constexpr OpKind kind = OpKind::composite;
+  static OpInfo info;
+};
 struct TENON_API dropout {
   using Signature = Tensor(const Tensor& input, double p, bool training, bool inplace);
   static constexpr OpKind kind = OpKind::composite;
@@ -91,5 +106,23 @@ struct DropoutFunctionOptions {
 // Each element is zero with probability p, and else divided by 1 - p. The input itself if not
 // training. ValueError for a p outside [0, 1]. Draws from the default generator.
 TENON_API Tensor dropout(const Tensor& input, DropoutFunctionOptions options = {});
+
+// Whole channels of (N, C, ...): dropout1d of (N, C, L) or (C, L), ShapeError for others; dropout2d
+// of (N, C, H, W) or (N, C, L); dropout3d of (N, C, D, H, W) or (C, D, H, W). The last two warn of
+// other numbers of dimensions.
+TENON_API Tensor dropout1d(const Tensor& input, DropoutFunctionOptions options = {});
+TENON_API Tensor dropout2d(const Tensor& input, DropoutFunctionOptions options = {});
+TENON_API Tensor dropout3d(const Tensor& input, DropoutFunctionOptions options = {});
+
+struct AlphaDropoutFunctionOptions {
+  double p = 0.5;
+  bool training = false;
+  bool inplace = false;
+};
+// What is left out becomes the least value of selu, and the rest is moved so that mean and variance
+// stay; of elements, and of whole channels.
+TENON_API Tensor alpha_dropout(const Tensor& input, AlphaDropoutFunctionOptions options = {});
+TENON_API Tensor feature_alpha_dropout(const Tensor& input,
+                                       AlphaDropoutFunctionOptions options = {});
 
 }  // namespace tenon

@@ -1,6 +1,8 @@
 // All of Tenon.
 #pragma once
 
+#include "tenon/activation.h"
+#include "tenon/activation_ops.h"
 #include "tenon/arithmetic.h"
 #include "tenon/arithmetic_ops.h"
 #include "tenon/autograd.h"
@@ -20,8 +22,11 @@
 #include "tenon/indexing.h"
 #include "tenon/key_map.h"
 #include "tenon/load_into.h"
+#include "tenon/loss.h"
+#include "tenon/loss_ops.h"
 #include "tenon/map_location.h"
 #include "tenon/matmul.h"
+#include "tenon/nn/activation.h"
 #include "tenon/nn/callable.h"
 #include "tenon/nn/containers.h"
 #include "tenon/nn/conversion.h"
@@ -32,6 +37,7 @@
 #include "tenon/nn/init.h"
 #include "tenon/nn/linear.h"
 #include "tenon/nn/load_state_dict.h"
+#include "tenon/nn/loss.h"
 #include "tenon/nn/module.h"
 #include "tenon/nn/parameter.h"
 #include "tenon/nn/slots.h"

@@ -18,6 +18,22 @@ Tensor Dropout::forward(const Tensor& input) {
   return dropout(input, {.p = p, .training = training(), .inplace = inplace});
 }
 
+Tensor Dropout1d::forward(const Tensor& input) {
+  return dropout1d(input, {.p = p, .training = training(), .inplace = inplace});
+}
+Tensor Dropout2d::forward(const Tensor& input) {
+  return dropout2d(input, {.p = p, .training = training(), .inplace = inplace});
+}
+Tensor Dropout3d::forward(const Tensor& input) {
+  return dropout3d(input, {.p = p, .training = training(), .inplace = inplace});
+}
+Tensor AlphaDropout::forward(const Tensor& input) {
+  return alpha_dropout(input, {.p = p, .training = training()});
+}
+Tensor FeatureAlphaDropout::forward(const Tensor& input) {
+  return feature_alpha_dropout(input, {.p = p, .training = training()});
+}
+
 std::string Flatten::extra_repr() const {
   return concat("start_dim=", start_dim, ", end_dim=", end_dim);
 }

@@ -29,4 +29,44 @@ class TENON_API Dropout : public Layer {
   Tensor forward(const Tensor& input) override;
 };
 
+// Leaves out whole channels (tenon/functional.h).
+class TENON_API Dropout1d : public Dropout {
+ public:
+  using Dropout::Dropout;
+
+ protected:
+  Tensor forward(const Tensor& input) override;
+};
+class TENON_API Dropout2d : public Dropout {
+ public:
+  using Dropout::Dropout;
+
+ protected:
+  Tensor forward(const Tensor& input) override;
+};
+class TENON_API Dropout3d : public Dropout {
+ public:
+  using Dropout::Dropout;
+
+ protected:
+  Tensor forward(const Tensor& input) override;
+};
+
+// Keeps mean and variance, for layers with selu; of elements, and of whole channels. As in PyTorch,
+// `inplace` is not looked at.
+class TENON_API AlphaDropout : public Dropout {
+ public:
+  using Dropout::Dropout;
+
+ protected:
+  Tensor forward(const Tensor& input) override;
+};
+class TENON_API FeatureAlphaDropout : public Dropout {
+ public:
+  using Dropout::Dropout;
+
+ protected:
+  Tensor forward(const Tensor& input) override;
+};
+
 }  // namespace tenon::nn
