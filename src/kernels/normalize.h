@@ -41,52 +41,56 @@ struct NormRowsGradient {
 void normalize_rows_gradient(const NormRowsGradient<float>& rows);
 void normalize_rows_gradient(const NormRowsGradient<double>& rows);
 
-// One stretch of n elements of a channel, whose mean and scale are numbers.
-template <class T>
-struct NormPlane {
-  const T* x;
-  std::int64_t n;
-};
+// A stretch of n elements of one channel, whose mean and scale are numbers.
+
 struct GradientSums {
   double grad;      // of the gradient
   double distance;  // of the gradient times x - mean
 };
-double plane_sum(NormPlane<float> plane);
-double plane_sum(NormPlane<double> plane);
+double plane_sum(const float* x, std::int64_t n);
+double plane_sum(const double* x, std::int64_t n);
 // Of squared distances from the mean.
-double plane_squares(NormPlane<float> plane, float mean);
-double plane_squares(NormPlane<double> plane, double mean);
-// (x - mean) * scale + shift
-void plane_scale(NormPlane<float> plane, float* out, float mean, float scale, float shift);
-void plane_scale(NormPlane<double> plane, double* out, double mean, double scale, double shift);
-GradientSums plane_gradient_sums(NormPlane<float> plane, const float* grad, float mean);
-GradientSums plane_gradient_sums(NormPlane<double> plane, const double* grad, double mean);
-// grad * scale + (x - mean) * slope + shift
-void plane_gradient(NormPlane<float> plane, const float* grad, float* out, float mean, float scale,
-                    float slope, float shift);
-void plane_gradient(NormPlane<double> plane, const double* grad, double* out, double mean,
-                    double scale, double slope, double shift);
+double plane_squares(const float* x, std::int64_t n, float mean);
+double plane_squares(const double* x, std::int64_t n, double mean);
+// out = (x - mean) * scale + shift
+void plane_scale(const float* x, float* out, std::int64_t n, float mean, float scale, float shift);
+void plane_scale(const double* x, double* out, std::int64_t n, double mean, double scale,
+                 double shift);
+GradientSums plane_gradient_sums(const float* x, const float* grad, std::int64_t n, float mean);
+GradientSums plane_gradient_sums(const double* x, const double* grad, std::int64_t n, double mean);
 
-// Columns [first, last) of a matrix of that many rows and columns, where each column is a channel.
-struct ColumnRange {
-  std::int64_t rows, columns, first, last;
+// out = grad * scale + (x - mean) * slope + shift
+template <class T>
+struct NormGradient {
+  T mean, scale, slope, shift;
 };
-// Written to sums[first] on, one for each column.
-template <class T>
-void column_sums(const T* x, ColumnRange range, double* sums);
-template <class T>
-void column_squares(const T* x, ColumnRange range, const T* mean, double* sums);
-template <class T>
-void column_gradient_sums(const T* x, const T* grad, ColumnRange range, const T* mean,
-                          double* grads, double* distances);
-// One row of the matrix, with numbers for each column.
-void row_scale(NormPlane<float> row, float* out, const float* mean, const float* scale,
-               const float* shift);
-void row_scale(NormPlane<double> row, double* out, const double* mean, const double* scale,
-               const double* shift);
-void row_gradient(NormPlane<float> row, const float* grad, float* out, const float* mean,
-                  const float* scale, const float* slope, const float* shift);
-void row_gradient(NormPlane<double> row, const double* grad, double* out, const double* mean,
-                  const double* scale, const double* slope, const double* shift);
+void plane_gradient(const float* x, const float* grad, float* out, std::int64_t n,
+                    const NormGradient<float>& by);
+void plane_gradient(const double* x, const double* grad, double* out, std::int64_t n,
+                    const NormGradient<double>& by);
+
+// Rows of a matrix whose columns are the channels: means, scales and sums are rows too. Sums are
+// added to.
+
+void column_sums(const float* x, std::int64_t rows, std::int64_t columns, double* sums);
+void column_sums(const double* x, std::int64_t rows, std::int64_t columns, double* sums);
+void column_squares(const float* x, std::int64_t rows, std::int64_t columns, const float* mean,
+                    double* sums);
+void column_squares(const double* x, std::int64_t rows, std::int64_t columns, const double* mean,
+                    double* sums);
+void column_scale(const float* x, float* out, std::int64_t rows, std::int64_t columns,
+                  const float* mean, const float* scale, const float* shift);
+void column_scale(const double* x, double* out, std::int64_t rows, std::int64_t columns,
+                  const double* mean, const double* scale, const double* shift);
+void column_gradient_sums(const float* x, const float* grad, std::int64_t rows,
+                          std::int64_t columns, const float* mean, double* grads,
+                          double* distances);
+void column_gradient_sums(const double* x, const double* grad, std::int64_t rows,
+                          std::int64_t columns, const double* mean, double* grads,
+                          double* distances);
+void column_gradient(const float* x, const float* grad, float* out, std::int64_t rows,
+                     std::int64_t columns, const NormGradient<float>* by);
+void column_gradient(const double* x, const double* grad, double* out, std::int64_t rows,
+                     std::int64_t columns, const NormGradient<double>* by);
 
 }  // namespace tenon
