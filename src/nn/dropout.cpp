@@ -38,4 +38,8 @@ std::string Flatten::extra_repr() const {
   return concat("start_dim=", start_dim, ", end_dim=", end_dim);
 }
 
+std::string Unflatten::extra_repr() const {
+  return concat("dim=", dim, ", unflattened_size=", unflattened_size.Dims::repr());
+}
+
 }  // namespace tenon::nn

@@ -1,4 +1,4 @@
-// Flatten: several dimensions made one.
+// Flatten: several dimensions made one. Unflatten: one made several.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,20 @@ class TENON_API Flatten : public Layer {
 
  protected:
   Tensor forward(const Tensor& input) override { return input.flatten(start_dim, end_dim); }
+};
+
+// Dimension `dim` made these; one of them may be -1, for what is left.
+class TENON_API Unflatten : public Layer {
+ public:
+  Unflatten(std::int64_t along, const Shape& sizes) : dim(along), unflattened_size(sizes) {}
+
+  std::string extra_repr() const override;
+
+  std::int64_t dim;
+  Shape unflattened_size;
+
+ protected:
+  Tensor forward(const Tensor& input) override { return input.unflatten(dim, unflattened_size); }
 };
 
 }  // namespace tenon::nn
