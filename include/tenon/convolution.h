@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "tenon/api.h"
 #include "tenon/op_info.h"
@@ -157,5 +158,18 @@ struct ConvolutionOptions {
 // Either of them, of one to three dimensions besides batch and channels.
 TENON_API Tensor convolution(const Tensor& input, const Tensor& weight,
                              const ConvolutionOptions& options = {});
+struct ConvolutionBackwardOptions {
+  Dims stride = 1;
+  Dims padding = 0;
+  Dims dilation = 1;
+  bool transposed = false;
+  Dims output_padding = 0;
+  std::int64_t groups = 1;
+  std::array<bool, 3> output_mask = {true, true, true};
+};
+// The gradients of its input, weight and bias, of those that the mask asks for.
+TENON_API std::tuple<Tensor, Tensor, Tensor> convolution_backward(
+    const Tensor& grad_output, const Tensor& input, const Tensor& weight,
+    const ConvolutionBackwardOptions& options = {});
 
 }  // namespace tenon

@@ -356,14 +356,28 @@ struct Rule<op::convolution_backward> {
   }
 };
 
-Tensor convolution(const Tensor& input, const Tensor& weight, const ConvolutionOptions& options) {
-  const auto dims = static_cast<std::size_t>(std::max<std::int64_t>(weight.dim(), 3)) - 2;
-  const auto all = [&](const Dims& values) {
-    return values.size() == 1 ? Dims::filled(dims, values[0]) : values;
-  };
-  return call<op::convolution>(input, weight, options.bias, all(options.stride),
-                               all(options.padding), all(options.dilation), options.transposed,
-                               all(options.output_padding), options.groups);
+namespace {
+
+// One number stands for all dimensions. Lists of other lengths are refused where they are used.
+Dims expanded(const Dims& values, const Tensor& weight) {
+  if (values.size() != 1 || weight.dim() < 3) return values;
+  return Dims::filled(static_cast<std::size_t>(weight.dim()) - 2, values[0]);
+}
+
+}  // namespace
+
+Tensor convolution(const Tensor& input, const Tensor& weight, const ConvolutionOptions& o) {
+  return call<op::convolution>(input, weight, o.bias, expanded(o.stride, weight),
+                               expanded(o.padding, weight), expanded(o.dilation, weight),
+                               o.transposed, expanded(o.output_padding, weight), o.groups);
+}
+std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& grad_output,
+                                                        const Tensor& input, const Tensor& weight,
+                                                        const ConvolutionBackwardOptions& o) {
+  return call<op::convolution_backward>(
+      grad_output, input, weight, expanded(o.stride, weight), expanded(o.padding, weight),
+      expanded(o.dilation, weight), o.transposed, expanded(o.output_padding, weight), o.groups,
+      std::vector<bool>(o.output_mask.begin(), o.output_mask.end()));
 }
 
 }  // namespace tenon
