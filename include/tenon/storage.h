@@ -6,6 +6,7 @@
 // copied and dropped on any thread.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,6 +19,8 @@ namespace tenon {
 
 namespace detail {
 
+struct PackedCopies;
+
 // What a handle refers to. How the bytes are given back is the business of derived classes.
 class TENON_API StorageImpl : public RefCounted {
  public:
@@ -28,7 +31,13 @@ class TENON_API StorageImpl : public RefCounted {
   void* const data;
   const std::size_t nbytes;
   const Device device;
+  // Copies of the bytes in another order (tenon/packed_weights.h). Owned; null while there are none.
+  std::atomic<PackedCopies*> packed{nullptr};
 };
+
+// The bytes were written to, or are on their way out: with copies only.
+TENON_API void forget_packed(StorageImpl& storage) noexcept;
+TENON_API void destroy_packed(StorageImpl& storage) noexcept;
 
 }  // namespace detail
 
@@ -64,6 +73,7 @@ class TENON_API Storage {
   bool is(const Storage& other) const noexcept { return impl_ == other.impl_; }
   // The same for such handles, and for no other storage that is alive. Null if not defined.
   const void* identity() const noexcept { return impl_.get(); }
+  detail::StorageImpl* impl() const noexcept { return impl_.get(); }
 
  private:
   Ref<detail::StorageImpl> impl_;

@@ -14,7 +14,13 @@ class TENON_API BodyEditor {
  public:
   static void set_layout(Body& body, Layout layout) { body.layout_ = std::move(layout); }
   static void set_storage(Body& body, Storage storage) { body.storage_ = std::move(storage); }
-  static void bump_version(Body& body) noexcept { body.version_.bump(); }
+  // Something was written. See Note [Who drops a packed copy].
+  static void bump_version(Body& body) noexcept {
+    body.version_.bump();
+    detail::StorageImpl* storage = body.storage_.impl();
+    if (storage != nullptr && storage->packed.load(std::memory_order_acquire) != nullptr)
+      detail::forget_packed(*storage);
+  }
   static void share_version(Body& fresh, Body& with) { fresh.version_.share(with.version_); }
   static void set_wrapped_number(Body& body) noexcept {
     set_flag(body, Body::kWrappedNumber, true);

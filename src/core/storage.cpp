@@ -15,6 +15,7 @@
 #include "core/free_list.h"
 #include "core/mapped_storage.h"
 #include "tenon/error.h"
+#include "tenon/packed_weights.h"
 
 namespace tenon {
 
@@ -80,9 +81,14 @@ OwnedStorage* OwnedStorage::create(std::size_t nbytes, bool zeroed) {
   // An allocation of this size cannot succeed, and its rounding must not wrap.
   const bool absurd =
       nbytes > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) - kExtra;
-  void* block = absurd   ? nullptr
-                : zeroed ? std::calloc(nbytes + kExtra, 1)
-                         : std::malloc(nbytes + kExtra);
+  const auto ask = [&] {
+    return zeroed ? std::calloc(nbytes + kExtra, 1) : std::malloc(nbytes + kExtra);
+  };
+  void* block = absurd ? nullptr : ask();
+  if (block == nullptr && !absurd && packed_weights_bytes() != 0) {
+    drop_packed_weights();
+    block = ask();
+  }
   if (block == nullptr) out_of_memory(nbytes, Device::cpu());
   const auto data = (reinterpret_cast<std::uintptr_t>(block) + kExtra) & ~(Storage::kAlignment - 1);
   void* object = reinterpret_cast<void*>(data - sizeof(OwnedStorage));
@@ -142,7 +148,9 @@ Storage handle(S* impl) {
 
 }  // namespace
 
-detail::StorageImpl::~StorageImpl() = default;
+detail::StorageImpl::~StorageImpl() {
+  if (packed.load(std::memory_order_acquire) != nullptr) destroy_packed(*this);
+}
 
 Storage Storage::allocate(std::size_t nbytes, Device device) {
   if (device.is_cpu()) return handle(OwnedStorage::create(nbytes, false));

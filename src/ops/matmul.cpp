@@ -7,6 +7,7 @@
 #include "ops/hidden_views.h"
 #include "ops/into.h"
 #include "ops/multiply.h"
+#include "ops/onednn/linear.h"
 #include "ops/operands.h"
 #include "tenon/arithmetic.h"
 #include "tenon/custom_op.h"
@@ -145,6 +146,7 @@ struct Rule<op::mm> {
     return result({self.size(0), mat2.size(1)}, self);
   }
   static void cpu(Tensor& out, const Tensor& self, const Tensor& mat2) {
+    if (out.dtype() == float32 && multiply_by_weight(out, self, mat2, {})) return;
     multiply(out, self, mat2);
   }
 };
@@ -210,6 +212,10 @@ struct Rule<op::addmm> {
   }
   static void cpu(Tensor& out, const Tensor& self, const Tensor& mat1, const Tensor& mat2,
                   const Scalar& beta, const Scalar& alpha) {
+    if (out.dtype() == float32 && is(alpha, 1) && is(beta, 1) && self.dim() == 1 &&
+        self.is_contiguous() && self.numel() == out.size(1) &&
+        multiply_by_weight(out, mat1, mat2, self))
+      return;
     const bool rounded = out.dtype() == float16 || out.dtype() == bfloat16;
     // Nobody is to see that the result was written to more than once.
     const Tensor sum = rounded ? empty(out.shape(), {.dtype = float32, .device = Device::cpu()})

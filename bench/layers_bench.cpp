@@ -1,0 +1,165 @@
+// What layers and networks cost. bench/layers_peer.py has the same names; bench/layers_suite.py asks
+// both and prints both.
+//
+//   layers_bench [--seconds S] [--threads N] [--cpu] NAME...
+//                            nanoseconds a call of each, as JSON. --cpu: those of all threads of
+//                            the process, for a machine that others use
+//   layers_bench --list      the names
+#include <tenon/tenon.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using namespace tenon;
+
+double seconds_of(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+using Work = std::function<void()>;
+
+// A layer of one tensor, as it is used once it is trained.
+template <class M, class... A>
+Work inference(const Shape& input, A&&... arguments) {
+  auto layer = nn::make<M>(std::forward<A>(arguments)...);
+  layer->eval();
+  const Tensor x = randn(input);
+  return [layer, x] {
+    const NoGradScope unrecorded;
+    (*layer)(x);
+  };
+}
+// As it is while it is trained: forwards, and backwards to its input too.
+template <class M, class... A>
+Work training(const Shape& input, A&&... arguments) {
+  auto layer = nn::make<M>(std::forward<A>(arguments)...);
+  const Tensor x = randn(input).requires_grad_();
+  const Tensor grad = randn((*layer)(x).shape());
+  return [layer, x, grad] {
+    layer->zero_grad();
+    x.set_grad({});
+    (*layer)(x).backward({.gradient = grad});
+  };
+}
+
+struct Measurement {
+  const char* name;
+  std::function<Work()> make;
+};
+// Others go here, and into bench/layers_peer.py and bench/layers_suite.py.
+const std::vector<Measurement>& measurements() {
+  using nn::Conv2d, nn::ConvOptions, nn::Linear;
+  static const std::vector<Measurement> all{
+      {"linear_1", [] { return inference<Linear>({1, 1024}, 1024, 1024); }},
+      {"linear_64", [] { return inference<Linear>({64, 1024}, 1024, 1024); }},
+      {"linear_512", [] { return inference<Linear>({512, 1024}, 1024, 1024); }},
+      {"linear_512_wide", [] { return inference<Linear>({512, 768}, 768, 3072); }},
+      {"conv_3x3",
+       [] { return inference<Conv2d>({4, 64, 56, 56}, 64, 64, 3, ConvOptions{.padding = 1}); }},
+      {"conv_7x7",
+       [] {
+         return inference<Conv2d>({4, 3, 224, 224}, 3, 64, 7,
+                                  ConvOptions{.stride = 2, .padding = 3});
+       }},
+      {"conv_1x1", [] { return inference<Conv2d>({4, 64, 56, 56}, 64, 256, 1); }},
+      {"conv_3x3_batch_1",
+       [] { return inference<Conv2d>({1, 64, 56, 56}, 64, 64, 3, ConvOptions{.padding = 1}); }},
+      {"conv_3x3_deep_batch_1",
+       [] { return inference<Conv2d>({1, 512, 7, 7}, 512, 512, 3, ConvOptions{.padding = 1}); }},
+      {"conv_depthwise",
+       [] {
+         return inference<Conv2d>({4, 96, 56, 56}, 96, 96, 3,
+                                  ConvOptions{.padding = 1, .groups = 96});
+       }},
+      {"conv_3x3_train",
+       [] { return training<Conv2d>({4, 64, 56, 56}, 64, 64, 3, ConvOptions{.padding = 1}); }},
+      {"linear_512_train", [] { return training<Linear>({512, 1024}, 1024, 1024); }},
+  };
+  return all;
+}
+
+const Measurement* find(std::string_view name) {
+  for (const Measurement& one : measurements()) {
+    if (name == one.name) return &one;
+  }
+  return nullptr;
+}
+
+// The median of as many calls as fit, and of five at least. The first three do not count.
+double nanoseconds_a_call(const Work& work, double seconds, clockid_t clock) {
+  for (int i = 0; i < 3; ++i) work();
+  const double begin = seconds_of(CLOCK_MONOTONIC);
+  std::vector<double> times;
+  do {
+    const double from = seconds_of(clock);
+    work();
+    times.push_back(seconds_of(clock) - from);
+  } while (times.size() < 5 || seconds_of(CLOCK_MONOTONIC) - begin < seconds);
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2] * 1e9;
+}
+
+int usage(const char* problem) {
+  std::fprintf(stderr,
+               "%s\nusage: layers_bench [--seconds S] [--threads N] [--cpu] NAME... | --list\n",
+               problem);
+  return 2;
+}
+
+int run(std::span<char*> arguments) {
+  double seconds = 0.3;
+  clockid_t clock = CLOCK_MONOTONIC;
+  std::vector<const Measurement*> asked;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view word = arguments[i];
+    const bool last = i + 1 == arguments.size();
+    if (word == "--list") {
+      for (const Measurement& one : measurements()) std::puts(one.name);
+      return 0;
+    }
+    if (word == "--cpu") {
+      clock = CLOCK_PROCESS_CPUTIME_ID;
+    } else if (word == "--seconds" && !last) {
+      seconds = std::atof(arguments[++i]);
+    } else if (word == "--threads" && !last) {
+      set_num_threads(std::atoi(arguments[++i]));
+    } else if (const Measurement* one = find(word)) {
+      asked.push_back(one);
+    } else {
+      return usage(("there is no measurement " + std::string(word)).c_str());
+    }
+  }
+  if (asked.empty()) return usage("which measurements?");
+  const char* between = "{";
+  for (const Measurement* one : asked) {
+    std::printf("%s\"%s\": %.2f", between, one->name,
+                nanoseconds_a_call(one->make(), seconds, clock));
+    between = ", ";
+  }
+  std::puts("}");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "%s\n", failure.what());
+    return 1;
+  }
+}

@@ -1,0 +1,84 @@
+"""PyTorch's side of the benchmark of layers (bench/layers_bench.cpp). Prints one JSON object: name to nanoseconds a call.
+
+usage: layers_peer.py [--seconds S] [--threads N] [--cpu] NAME... | --list
+"""
+import json
+import statistics
+import sys
+import time
+
+import torch
+from torch import nn
+
+CLOCK = time.perf_counter
+
+
+def inference(input, layer):
+    x, layer = torch.randn(input), layer.eval()
+
+    def work():
+        with torch.no_grad():
+            layer(x)
+    return work
+
+
+def training(input, layer):
+    x = torch.randn(input, requires_grad=True)
+    grad = torch.randn(layer(x).shape)
+
+    def work():
+        layer.zero_grad()
+        x.grad = None
+        layer(x).backward(grad)
+    return work
+
+
+MEASUREMENTS = {
+    "linear_1": lambda: inference((1, 1024), nn.Linear(1024, 1024)),
+    "linear_64": lambda: inference((64, 1024), nn.Linear(1024, 1024)),
+    "linear_512": lambda: inference((512, 1024), nn.Linear(1024, 1024)),
+    "linear_512_wide": lambda: inference((512, 768), nn.Linear(768, 3072)),
+    "conv_3x3": lambda: inference((4, 64, 56, 56), nn.Conv2d(64, 64, 3, padding=1)),
+    "conv_7x7": lambda: inference((4, 3, 224, 224), nn.Conv2d(3, 64, 7, stride=2, padding=3)),
+    "conv_1x1": lambda: inference((4, 64, 56, 56), nn.Conv2d(64, 256, 1)),
+    "conv_3x3_batch_1": lambda: inference((1, 64, 56, 56), nn.Conv2d(64, 64, 3, padding=1)),
+    "conv_3x3_deep_batch_1": lambda: inference((1, 512, 7, 7), nn.Conv2d(512, 512, 3, padding=1)),
+    "conv_depthwise": lambda: inference((4, 96, 56, 56), nn.Conv2d(96, 96, 3, padding=1, groups=96)),
+    "conv_3x3_train": lambda: training((4, 64, 56, 56), nn.Conv2d(64, 64, 3, padding=1)),
+    "linear_512_train": lambda: training((512, 1024), nn.Linear(1024, 1024)),
+}
+
+
+def nanoseconds_a_call(work, seconds):
+    """The median of as many calls as fit, and of five at least. The first three do not count."""
+    for _ in range(3):
+        work()
+    begin, times = time.perf_counter(), []
+    while len(times) < 5 or time.perf_counter() - begin < seconds:
+        start = CLOCK()
+        work()
+        times.append(CLOCK() - start)
+    return statistics.median(times) * 1e9
+
+
+def main():
+    global CLOCK
+    arguments, names, seconds = sys.argv[1:], [], 0.3
+    while arguments:
+        word = arguments.pop(0)
+        if word == "--list":
+            print("\n".join(MEASUREMENTS))
+            return
+        if word == "--seconds":
+            seconds = float(arguments.pop(0))
+        elif word == "--threads":
+            torch.set_num_threads(int(arguments.pop(0)))
+        elif word == "--cpu":
+            CLOCK = time.process_time
+        else:
+            names.append(word)
+    print(json.dumps({name: nanoseconds_a_call(MEASUREMENTS[name](), seconds) for name in names}))
+
+
+if __name__ == "__main__":
+    main()

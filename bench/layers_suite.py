@@ -1,0 +1,74 @@
+"""Layers and networks, ours beside PyTorch's, with two threads each.
+
+Figures are medians of rounds in which both take turns, each time in a new process. A target that is missed is printed, and
+is no error. Those of one family (the first word of the name) are also given as one, their geometric mean.
+"""
+import json
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+from figures import text
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LAYERS = os.environ.get("LAYERS_BENCH", ROOT / "build" / "bench" / "bench" / "layers_bench")
+PEER = ROOT / "bench" / "layers_peer.py"
+THREADS = "2"
+
+# name: (what it is, at least so many times PyTorch's speed, whether it counts in the mean that is to be at least 1)
+TARGETS = {
+    "linear_1": ("Linear(1024, 1024) of 1 row", 0.8, True),
+    "linear_64": ("Linear(1024, 1024) of 64 rows", 0.8, True),
+    "linear_512": ("Linear(1024, 1024) of 512 rows", 0.8, True),
+    "linear_512_wide": ("Linear(768, 3072) of 512 rows", 0.8, True),
+    "conv_3x3": ("Conv2d(64, 64, 3) of 4 x 56 x 56", 0.8, True),
+    "conv_7x7": ("Conv2d(3, 64, 7, stride 2) of 4 x 224 x 224", 0.8, True),
+    "conv_1x1": ("Conv2d(64, 256, 1) of 4 x 56 x 56", 0.8, True),
+    "conv_3x3_batch_1": ("Conv2d(64, 64, 3) of 1 x 56 x 56", None, False),
+    "conv_3x3_deep_batch_1": ("Conv2d(512, 512, 3) of 1 x 7 x 7", None, False),
+    "conv_depthwise": ("Conv2d(96, 96, 3, groups 96) of 4 x 56 x 56", None, False),
+    "conv_3x3_train": ("Conv2d(64, 64, 3) of 4 x 56 x 56, forwards and backwards", None, False),
+    "linear_512_train": ("Linear(1024, 1024) of 512 rows, forwards and backwards", None, False),
+}
+
+
+def asked(command, environment=None):
+    return json.loads(subprocess.run(list(map(str, command)), check=True, capture_output=True, env=environment).stdout)
+
+
+def mean(values):
+    return math.exp(statistics.fmean(map(math.log, values)))
+
+
+def run(rounds, names, environment):
+    """All of it, or the measurements named. The name --cpu is for a machine that others use: the time of all threads."""
+    options = ["--threads", THREADS, *(name for name in names if name == "--cpu")]
+    chosen = [name for name in names if name != "--cpu"] or list(TARGETS)
+    for name in chosen:
+        if name not in TARGETS:
+            sys.exit(f"there is no measurement {name}; there are {', '.join(TARGETS)}")
+    ours, theirs = {name: [] for name in chosen}, {name: [] for name in chosen}
+    for n in range(rounds):
+        for name in chosen:
+            print(f"round {n + 1} of {rounds}: {name:24}", end="\r", flush=True)
+            ours[name].append(asked([LAYERS, *options, name])[name])
+            theirs[name].append(asked([sys.executable, PEER, *options, name], environment)[name])
+    print(" " * 60, end="\r")
+    print(f"| {'what':57} | name | {'Tenon':>10} | {'PyTorch':>10} | {'ratio':>6} | target |")
+    print("|---|---|---:|---:|---:|---|")
+    ratios = {}
+    for name in chosen:
+        what, factor, _ = TARGETS[name]
+        mine, other = statistics.median(ours[name]), statistics.median(theirs[name])
+        ratios[name] = other / mine
+        target = f">= {factor}x: {'met' if ratios[name] >= factor else 'MISSED'}" if factor else ""
+        print(f"| {what:57} | {name} | {text(mine):>10} | {text(other):>10} | {ratios[name]:5.2f}x | {target} |")
+    print()
+    for family in dict.fromkeys(name.split("_")[0] for name in chosen):
+        print(f"{family}: {mean([r for name, r in ratios.items() if name.split('_')[0] == family]):.2f}x in geometric mean")
+    counted = [ratio for name, ratio in ratios.items() if TARGETS[name][2]]
+    if counted:
+        print(f"those with a target together: {mean(counted):.2f}x (>= 1x: {'met' if mean(counted) >= 1 else 'MISSED'})\n")
