@@ -422,6 +422,15 @@ void of_whole_numbers(Activation function, std::span<const std::int64_t> shape,
       });
 }
 
+// PyTorch compares 16-bit floats with a bound that is one of them.
+ActivationNumbers taken(Activation function, DType dtype, ActivationNumbers numbers) {
+  if (function != Activation::hardshrink && function != Activation::softshrink) return numbers;
+  const auto bound = static_cast<float>(numbers[0]);
+  if (dtype == float16) numbers[0] = static_cast<float>(Half(bound));
+  if (dtype == bfloat16) numbers[0] = static_cast<float>(BFloat16(bound));
+  return numbers;
+}
+
 }  // namespace
 
 bool has_activation(Activation function, DType dtype) {
@@ -433,8 +442,10 @@ bool has_activation(Activation function, DType dtype) {
 
 void activate(Activation function, DType dtype, std::span<const std::int64_t> shape,
               const TypedOperand& out, const TypedOperand& a, const ActivationNumbers& numbers) {
-  if (!is_integral(dtype))
-    return HWY_DYNAMIC_DISPATCH(RunForward)(function, dtype, shape, out, a, numbers);
+  if (!is_integral(dtype)) {
+    return HWY_DYNAMIC_DISPATCH(RunForward)(function, dtype, shape, out, a,
+                                            taken(function, dtype, numbers));
+  }
   visit(dtype, [&]<class T>() {
     if constexpr (kWhole<T>) of_whole_numbers<T>(function, shape, out, a, numbers);
   });
@@ -443,7 +454,8 @@ void activate(Activation function, DType dtype, std::span<const std::int64_t> sh
 void activation_gradient(Activation function, DType dtype, std::span<const std::int64_t> shape,
                          const TypedOperand& out, const TypedOperand& grad, const TypedOperand& of,
                          const ActivationNumbers& numbers) {
-  HWY_DYNAMIC_DISPATCH(RunBackward)(function, dtype, shape, out, grad, of, numbers);
+  HWY_DYNAMIC_DISPATCH(RunBackward)(function, dtype, shape, out, grad, of,
+                                    taken(function, dtype, numbers));
 }
 
 }  // namespace tenon

@@ -82,8 +82,8 @@ HWY_INLINE Normal<V> NormalOf(D d, V x) {
   constexpr double kDensity = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
   if constexpr (kOfFloats<D>) {
     // The smaller tail is e^(-x^2 / 2) times a polynomial of 1 / (1 + 0.35 |x| / sqrt(2)), fitted
-    // to within 1e-8. Beyond 14 all of it is below what a float can hold.
-    const V z = hn::Min(hn::Abs(x), hn::Set(d, 14.0f));
+    // to within 1e-8. From 15 on all of it is below what a float can hold.
+    const V z = hn::Min(hn::Abs(x), hn::Set(d, 15.0f));
     const V square = hn::Mul(z, z);
     const V rest = Fused(d, z, z, hn::Neg(square));  // what rounding took from the square
     const V e = Exp(d, hn::Neg(hn::Mul(square, half)));
