@@ -202,7 +202,7 @@ struct Softplus {
   template <class D, class V>
   static HWY_INLINE V Of(D d, V x, const Numbers& numbers) {
     const V beta = Number(d, numbers[0]), scaled = hn::Mul(x, beta);
-    const V curve = hn::Div(Log1pOf(d, ExpOf(d, scaled)), beta);
+    const V curve = hn::Div(SoftplusOf(d, scaled), beta);
     return hn::IfThenElse(hn::Gt(scaled, Number(d, numbers[1])), x, curve);
   }
   template <class D, class V>
@@ -216,8 +216,7 @@ struct Softplus {
 struct LogSigmoid {
   template <class D, class V>
   static HWY_INLINE V Of(D d, V x, const Numbers&) {
-    const V below = hn::IfThenElse(hn::Gt(x, hn::Zero(d)), hn::Zero(d), x);
-    return hn::Sub(below, Log1pOf(d, ExpOf(d, hn::Neg(hn::Abs(x)))));
+    return hn::Neg(SoftplusOf(d, hn::Neg(x)));
   }
   template <class D, class V>
   static HWY_INLINE V Slope(D d, V grad, V x, const Numbers&) {

@@ -106,7 +106,8 @@ TEST(Activations, HaveTheGradientsOfNanThatPyTorchHasForOneElement) {
                                        {"softshrink", 1.},
                                        {"prelu", 0.3},
                                        {"threshold", 1.}}) {
-    const Tensor x = tensor({std::nan("")}).to(float64).requires_grad_(), y = functions().at(name)(x);
+    const Tensor x = tensor({std::nan("")}).to(float64).requires_grad_(),
+                 y = functions().at(name)(x);
     EXPECT_TRUE(isnan(y).item<bool>()) << name;
     y.backward({.gradient = ones({1}, {.dtype = float64})});
     EXPECT_EQ(x.grad().item<double>(), expected) << name;
@@ -115,7 +116,8 @@ TEST(Activations, HaveTheGradientsOfNanThatPyTorchHasForOneElement) {
 
 TEST(Activations, OfFloatsAreThoseOfDoublesRounded) {
   const Tensor x = linspace(-30, 30, 100003), g = ones_like(x);
-  for (const char* name : {"gelu", "gelu_tanh", "silu", "mish", "elu", "softplus", "logsigmoid"}) {
+  for (const char* name :
+       {"gelu", "gelu_tanh", "silu", "mish", "elu", "softplus", "logsigmoid", "sigmoid", "tanh"}) {
     const Function& f = functions().at(name);
     const Tensor narrow = x.clone().requires_grad_(), wide = x.to(float64).requires_grad_();
     const Tensor y = f(narrow), expected = f(wide);
