@@ -202,7 +202,7 @@ struct Softplus {
   template <class D, class V>
   static HWY_INLINE V Of(D d, V x, const Numbers& numbers) {
     const V beta = Number(d, numbers[0]), scaled = hn::Mul(x, beta);
-    const V curve = hn::Div(Log1pOf(d, ExpOf(d, scaled)), beta);
+    const V curve = hn::Div(SoftplusOf(d, scaled), beta);
     return hn::IfThenElse(hn::Gt(scaled, Number(d, numbers[1])), x, curve);
   }
   template <class D, class V>
@@ -216,8 +216,7 @@ struct Softplus {
 struct LogSigmoid {
   template <class D, class V>
   static HWY_INLINE V Of(D d, V x, const Numbers&) {
-    const V below = hn::IfThenElse(hn::Gt(x, hn::Zero(d)), hn::Zero(d), x);
-    return hn::Sub(below, Log1pOf(d, ExpOf(d, hn::Neg(hn::Abs(x)))));
+    return hn::Neg(SoftplusOf(d, hn::Neg(x)));
   }
   template <class D, class V>
   static HWY_INLINE V Slope(D d, V grad, V x, const Numbers&) {
@@ -422,6 +421,15 @@ void of_whole_numbers(Activation function, std::span<const std::int64_t> shape,
       });
 }
 
+// PyTorch compares 16-bit floats with a bound that is one of them.
+ActivationNumbers taken(Activation function, DType dtype, ActivationNumbers numbers) {
+  if (function != Activation::hardshrink && function != Activation::softshrink) return numbers;
+  const auto bound = static_cast<float>(numbers[0]);
+  if (dtype == float16) numbers[0] = static_cast<float>(Half(bound));
+  if (dtype == bfloat16) numbers[0] = static_cast<float>(BFloat16(bound));
+  return numbers;
+}
+
 }  // namespace
 
 bool has_activation(Activation function, DType dtype) {
@@ -433,8 +441,10 @@ bool has_activation(Activation function, DType dtype) {
 
 void activate(Activation function, DType dtype, std::span<const std::int64_t> shape,
               const TypedOperand& out, const TypedOperand& a, const ActivationNumbers& numbers) {
-  if (!is_integral(dtype))
-    return HWY_DYNAMIC_DISPATCH(RunForward)(function, dtype, shape, out, a, numbers);
+  if (!is_integral(dtype)) {
+    return HWY_DYNAMIC_DISPATCH(RunForward)(function, dtype, shape, out, a,
+                                            taken(function, dtype, numbers));
+  }
   visit(dtype, [&]<class T>() {
     if constexpr (kWhole<T>) of_whole_numbers<T>(function, shape, out, a, numbers);
   });
@@ -443,7 +453,8 @@ void activate(Activation function, DType dtype, std::span<const std::int64_t> sh
 void activation_gradient(Activation function, DType dtype, std::span<const std::int64_t> shape,
                          const TypedOperand& out, const TypedOperand& grad, const TypedOperand& of,
                          const ActivationNumbers& numbers) {
-  HWY_DYNAMIC_DISPATCH(RunBackward)(function, dtype, shape, out, grad, of, numbers);
+  HWY_DYNAMIC_DISPATCH(RunBackward)(function, dtype, shape, out, grad, of,
+                                    taken(function, dtype, numbers));
 }
 
 }  // namespace tenon

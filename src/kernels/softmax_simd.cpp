@@ -104,13 +104,24 @@ void BackwardRow(std::int64_t n, bool log, T* HWY_RESTRICT out, const T* HWY_RES
   });
 }
 
+// Sums of columns are made of sums of so many rows, which keeps them exact when there are many.
+inline constexpr std::int64_t kRows = 64;
+template <class T>
+HWY_INLINE void AddPart(std::int64_t width, T* HWY_RESTRICT sum, T* HWY_RESTRICT part) {
+  for (std::int64_t c = 0; c < width; ++c) {
+    sum[c] += part[c];
+    part[c] = T(0);
+  }
+}
+
 // `width` columns, `inner` apart from one row to the next.
 template <class T>
 void ForwardColumns(std::int64_t n, std::int64_t inner, std::int64_t width, bool log, T* out,
                     const T* in) {
-  HWY_ALIGN T most[kColumns], sum[kColumns];
+  HWY_ALIGN T most[kColumns], sum[kColumns], part[kColumns];
   std::fill_n(most, width, -std::numeric_limits<T>::infinity());
   std::fill_n(sum, width, T(0));
+  std::fill_n(part, width, T(0));
   for (std::int64_t k = 0; k < n; ++k) {
     const T* x = in + k * inner;
     for (std::int64_t c = 0; c < width; ++c) most[c] = x[c] > most[c] ? x[c] : most[c];
@@ -120,9 +131,10 @@ void ForwardColumns(std::int64_t n, std::int64_t inner, std::int64_t width, bool
     T* y = out + k * inner;
     ForRow<T>(width, [&](auto d, std::int64_t c) HWY_ATTR {
       const auto e = ExpOf(d, hn::Sub(hn::LoadU(d, x + c), hn::LoadU(d, most + c)));
-      hn::StoreU(hn::Add(hn::LoadU(d, sum + c), e), d, sum + c);
+      hn::StoreU(hn::Add(hn::LoadU(d, part + c), e), d, part + c);
       if (!log) hn::StoreU(e, d, y + c);
     });
+    if ((k + 1) % kRows == 0 || k + 1 == n) AddPart(width, sum, part);
   }
   for (std::int64_t c = 0; c < width; ++c) sum[c] = log ? std::log(sum[c]) : T(1) / sum[c];
   for (std::int64_t k = 0; k < n; ++k) {
@@ -135,11 +147,13 @@ void ForwardColumns(std::int64_t n, std::int64_t inner, std::int64_t width, bool
 template <class T>
 void BackwardColumns(std::int64_t n, std::int64_t inner, std::int64_t width, bool log, T* out,
                      const T* grad, const T* result) {
-  HWY_ALIGN T sum[kColumns];
+  HWY_ALIGN T sum[kColumns], part[kColumns];
   std::fill_n(sum, width, T(0));
+  std::fill_n(part, width, T(0));
   for (std::int64_t k = 0; k < n; ++k) {
     const T *g = grad + k * inner, *y = result + k * inner;
-    for (std::int64_t c = 0; c < width; ++c) sum[c] += log ? g[c] : g[c] * y[c];
+    for (std::int64_t c = 0; c < width; ++c) part[c] += log ? g[c] : g[c] * y[c];
+    if ((k + 1) % kRows == 0 || k + 1 == n) AddPart(width, sum, part);
   }
   for (std::int64_t k = 0; k < n; ++k) {
     const T *g = grad + k * inner, *y = result + k * inner;

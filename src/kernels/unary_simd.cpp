@@ -1,4 +1,5 @@
-// The functions of one element that are an instruction or a few, and the exponential of floats.
+// The functions of one element that are an instruction or a few, and of floats those that have a
+// vector form.
 #include <cmath>
 #include <complex>
 #include <concepts>
@@ -14,6 +15,7 @@
 #include "hwy/highway.h"
 #include "kernels/exp-inl.h"
 #include "kernels/unary_row-inl.h"
+#include "kernels/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenon {
@@ -262,6 +264,49 @@ void ExpRow(const UnaryOperands& row, std::int64_t n) {
   for (; i < n; i += lanes) at_most(i, HWY_MIN(lanes, n - i));
 }
 
+// A row of floats, F::Of of each vector.
+template <class F>
+void VectorRow(const UnaryOperands& row, std::int64_t n) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  HWY_ALIGN float piece[HWY_MAX_BYTES / sizeof(float)] = {};
+  std::int64_t i = 0;
+  if (row.out_stride == sizeof(float) && row.a_stride == sizeof(float)) {
+    for (; i + lanes <= n; i += lanes) {
+      // Elements may lie at any byte; the copies become one instruction each.
+      std::memcpy(piece, row.a + i * 4, hn::Lanes(d) * sizeof(float));
+      hn::Store(F::Of(d, hn::Load(d, piece)), d, piece);
+      std::memcpy(row.out + i * 4, piece, hn::Lanes(d) * sizeof(float));
+    }
+  }
+  for (; i < n; i += lanes) {
+    const std::int64_t count = HWY_MIN(lanes, n - i);
+    for (std::int64_t k = 0; k < count; ++k)
+      std::memcpy(&piece[k], row.a + (i + k) * row.a_stride, sizeof(float));
+    hn::Store(F::Of(d, hn::Load(d, piece)), d, piece);
+    for (std::int64_t k = 0; k < count; ++k)
+      std::memcpy(row.out + (i + k) * row.out_stride, &piece[k], sizeof(float));
+  }
+}
+struct SigmoidVector {
+  template <class D, class V>
+  static HWY_INLINE V Of(D d, V x) {
+    return SigmoidOf(d, x);
+  }
+};
+struct TanhVector {
+  template <class D, class V>
+  static HWY_INLINE V Of(D d, V x) {
+    return TanhOf(d, x);
+  }
+};
+struct ReluVector {
+  template <class D, class V>
+  static HWY_INLINE V Of(D d, V x) {
+    return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x);  // -0 and NaN stay
+  }
+};
+
 UnaryRow FindUnary(UnaryFunction function, DType dtype) {
   switch (function) {
     case UnaryFunction::neg: return RowFor<Neg>(dtype);
@@ -271,7 +316,9 @@ UnaryRow FindUnary(UnaryFunction function, DType dtype) {
     case UnaryFunction::sqrt: return RowFor<Sqrt>(dtype);
     case UnaryFunction::rsqrt: return RowFor<Rsqrt>(dtype);
     case UnaryFunction::exp: return dtype == float32 ? ExpRow : nullptr;
-    case UnaryFunction::relu: return RowFor<Relu>(dtype);
+    case UnaryFunction::tanh: return dtype == float32 ? VectorRow<TanhVector> : nullptr;
+    case UnaryFunction::sigmoid: return dtype == float32 ? VectorRow<SigmoidVector> : nullptr;
+    case UnaryFunction::relu: return dtype == float32 ? VectorRow<ReluVector> : RowFor<Relu>(dtype);
     case UnaryFunction::floor: return RowFor<Floor>(dtype);
     case UnaryFunction::ceil: return RowFor<Ceil>(dtype);
     case UnaryFunction::round: return RowFor<Round>(dtype);

@@ -60,9 +60,30 @@ HWY_INLINE V Expm1OfNegative(D d, V x) {
   }
 }
 
+// Of what lies between 0 and 1: log(1 + y) is 2 artanh(y / (2 + y)), whose series is short there.
 template <class D, class V>
-HWY_INLINE V Log1pOf(D d, V x) {
-  return Each(d, x, [](auto lane) { return std::log1p(lane); });
+HWY_INLINE V Log1pOfUnit(D d, V y) {
+  if constexpr (kOfFloats<D>) {
+    const V s = hn::Div(y, hn::Add(y, hn::Set(d, 2.0f))), square = hn::Mul(s, s);
+    V p = hn::Set(d, 2.0f / 13);
+    for (const float c : {2.0f / 11, 2.0f / 9, 2.0f / 7, 2.0f / 5, 2.0f / 3, 2.0f})
+      p = hn::MulAdd(p, square, hn::Set(d, c));
+    return hn::Mul(p, s);
+  } else {
+    return Each(d, y, [](double lane) { return std::log1p(lane); });
+  }
+}
+// log(1 + e^x), which is not e^x where that is too large to be a number.
+template <class D, class V>
+HWY_INLINE V SoftplusOf(D d, V x) {
+  const V zero = hn::Zero(d), above = hn::IfThenElse(hn::Gt(x, zero), x, zero);
+  return hn::Add(above, Log1pOfUnit(d, ExpOf(d, hn::Neg(hn::Abs(x)))));
+}
+
+template <class D, class V>
+HWY_INLINE V TanhOf(D d, V x) {
+  const V t = Expm1OfNegative(d, hn::Mul(hn::Abs(x), Number(d, -2)));
+  return hn::CopySign(hn::Div(t, hn::Add(t, Number(d, 2))), x);
 }
 
 template <class D, class V>
@@ -82,8 +103,8 @@ HWY_INLINE Normal<V> NormalOf(D d, V x) {
   constexpr double kDensity = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
   if constexpr (kOfFloats<D>) {
     // The smaller tail is e^(-x^2 / 2) times a polynomial of 1 / (1 + 0.35 |x| / sqrt(2)), fitted
-    // to within 1e-8. Beyond 14 all of it is below what a float can hold.
-    const V z = hn::Min(hn::Abs(x), hn::Set(d, 14.0f));
+    // to within 1e-8. From 15 on all of it is below what a float can hold.
+    const V z = hn::Min(hn::Abs(x), hn::Set(d, 15.0f));
     const V square = hn::Mul(z, z);
     const V rest = Fused(d, z, z, hn::Neg(square));  // what rounding took from the square
     const V e = Exp(d, hn::Neg(hn::Mul(square, half)));
