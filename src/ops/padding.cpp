@@ -208,7 +208,9 @@ void check_edges(const Tensor& self, const Dims& pad, PadEdge edge) {
       throw ShapeError(concat("Padding value causes wrapping around more than once: ", which));
     const std::int64_t left =
         shape[d] + std::min<std::int64_t>(0, by.before) + std::min<std::int64_t>(0, by.after);
-    if (shape[d] + by.before + by.after <= 0 || (edge == PadEdge::circular && left <= 0)) {
+    // PyTorch lets a circular one come out empty.
+    const std::int64_t size = shape[d] + by.before + by.after;
+    if (edge == PadEdge::circular ? size < 0 || (size > 0 && left <= 0) : size <= 0) {
       throw ShapeError(concat("Negative padding value is resulting in an empty dimension, with ",
                               "mode \"", name_of(edge), "\": ", which));
     }
