@@ -143,6 +143,10 @@ TEST(Pad, SaysWhatDoesNotFit) {
                            "Padding value causes wrapping around more than once", "[2, 3]");
   expect_error<ShapeError>([&] { pad(x, {-2, -1}, {.mode = "replicate"}); }, "empty dimension");
   expect_error<ShapeError>([&] { pad(x, {-2, -2}, {.mode = "circular"}); }, "empty dimension");
+  expect_error<ShapeError>([&] { pad(x, {-3, 1}, {.mode = "circular"}); }, "empty dimension");
+  expect_error<ShapeError>(
+      [&] { pad(x, {std::int64_t{1} << 62, std::int64_t{1} << 62}, {.mode = "replicate"}); },
+      "pad");
   expect_error<ShapeError>([&] { pad(ones({2, 2, 0}), {1, 1}, {.mode = "reflect"}); },
                            "Expected 2D or 3D (batch mode) tensor", "[2, 2, 0]");
   expect_error<ShapeError>([&] { pad(ones({0, 3}), {1, 1}, {.mode = "reflect"}); }, "[0, 3]");
