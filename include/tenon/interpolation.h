@@ -80,8 +80,8 @@ struct InterpolateOptions {
   std::optional<bool> recompute_scale_factor = {};
   bool antialias = false;  // of "bilinear" and "bicubic": all pixels take part in a smaller result
 };
-// Of (N, C, *), with one to three dimensions that are resized. ValueError for options that do not go
-// together, NotImplementedError for a mode with another number of dimensions, ShapeError where
+// Of (N, C, *), with one to three dimensions that are resized. ValueError for options that do not
+// go together, NotImplementedError for a mode with another number of dimensions, ShapeError where
 // nothing would be left.
 TENON_API Tensor interpolate(const Tensor& input, const InterpolateOptions& options = {});
 
@@ -97,7 +97,7 @@ TENON_API Tensor upsample(const Tensor& input, const UpsampleFunctionOptions& op
 // (*, C r^2, H, W) as (*, C, H r, W r), and back. ShapeError if it cannot be.
 TENON_API Tensor pixel_shuffle(const Tensor& input, std::int64_t upscale_factor);
 TENON_API Tensor pixel_unshuffle(const Tensor& input, std::int64_t downscale_factor);
-// Of (N, C, *), with channels in equal groups: the first of each group, then the second of each, ...
+// Of (N, C, *), with channels in equal groups: the first of each group, then the second, ...
 TENON_API Tensor channel_shuffle(const Tensor& input, std::int64_t groups);
 
 }  // namespace tenon

@@ -33,8 +33,8 @@ struct PadOptions {
 // Two numbers for each padded dimension, how much before it and how much after, the last dimension
 // first; negative ones take away. "constant" pads any number of dimensions; the others the last one
 // of 2 or 3 dimensions, the last two of 3 or 4, or the last three of 4 or 5 (NotImplementedError).
-// ShapeError for what does not fit, ValueError for other numbers. A new tensor, also where nothing is
-// added.
+// ShapeError for what does not fit, ValueError for other numbers. A new tensor, also where nothing
+// is added.
 TENON_API Tensor pad(const Tensor& input, const Dims& pad, const PadOptions& options = {});
 
 }  // namespace tenon

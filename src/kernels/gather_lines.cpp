@@ -60,25 +60,32 @@ void gather_lines(const LineMap& map, std::int64_t blocks, const void* from, voi
     }
     i = end;
   }
+  // Or every element is there twice.
+  bool doubled = last.size() == 2 * static_cast<std::size_t>(map.sizes.back());
+  for (std::size_t i = 0; doubled && i < last.size(); ++i)
+    doubled = last[i] == static_cast<std::int64_t>(i / 2);
   with_element_of(itemsize, [&]<class T>() {
     parallel_for(0, blocks, grain_for(to_size), [&](std::int64_t first, std::int64_t end) {
       for (std::int64_t block = first; block < end; ++block) {
         const T* source = static_cast<const T*>(from) + block * from_size;
         T* target = static_cast<T*>(to) + block * to_size;
+        std::int64_t before = -1;
         for_each_line(map, [&](std::int64_t from_line, std::int64_t to_line) {
           const T* line = source + from_line;
           T* out = target + to_line;
-          const auto move = [&](std::size_t begin, std::size_t stop) {
-            for (std::size_t i = begin; i < stop; ++i) {
-              for (std::int64_t k = 0; k < map.inner; ++k)
-                out[static_cast<std::int64_t>(i) * map.inner + k] = line[last[i] * map.inner + k];
-            }
-          };
-          move(0, run);
-          std::memcpy(out + static_cast<std::int64_t>(run) * map.inner,
-                      line + last[run] * map.inner,
-                      run_length * static_cast<std::size_t>(map.inner) * sizeof(T));
-          move(run + run_length, last.size());
+          // The same again is there already.
+          if (from_line == before) {
+            std::memcpy(out, out - last.size(), last.size() * sizeof(T));
+            return;
+          }
+          before = from_line;
+          if (doubled) {
+            for (std::size_t i = 0; i < last.size() / 2; ++i) out[2 * i] = out[2 * i + 1] = line[i];
+            return;
+          }
+          for (std::size_t i = 0; i < run; ++i) out[i] = line[last[i]];
+          std::memcpy(out + run, line + last[run], run_length * sizeof(T));
+          for (std::size_t i = run + run_length; i < last.size(); ++i) out[i] = line[last[i]];
         });
       }
     });

@@ -56,75 +56,58 @@ void Normalize(const NormRows<T>& rows) {
   }
 }
 
-template <class T, bool kWeight>
-void InputGradientRow(const NormRowsGradient<T>& rows, std::int64_t row) {
+// Gradients of one row; what it adds to those of the parameters goes to rows of T.
+template <class T, bool kWeight, bool kOfX, bool kOfWeight, bool kOfBias>
+void GradientRow(const NormRowsGradient<T>& rows, std::int64_t row, T* HWY_RESTRICT of_weight,
+                 T* HWY_RESTRICT of_bias) {
   const std::int64_t n = rows.n;
   const T* HWY_RESTRICT x = rows.x + row * n;
   const T* HWY_RESTRICT grad = rows.grad + row * n;
   const T* HWY_RESTRICT weight = rows.weight;
-  T* HWY_RESTRICT of_x = rows.of_x + row * n;
+  T* HWY_RESTRICT of_x = kOfX ? rows.of_x + row * n : nullptr;
   const T mean = rows.centred ? rows.mean[row] : T(0), rstd = rows.rstd[row];
-  const auto weighted = [=](auto d, std::int64_t i) HWY_ATTR {
+  const auto weighted = [=](auto d, auto g, std::int64_t i) HWY_ATTR {
+    static_cast<void>(i);
+    static_cast<void>(d);
     if constexpr (kWeight)
-      return hn::Mul(hn::LoadU(d, grad + i), hn::LoadU(d, weight + i));
+      return hn::Mul(g, hn::LoadU(d, weight + i));
     else
-      return hn::LoadU(d, grad + i);
+      return g;
   };
-  const TwoSums sums = SumsOf<T>(n, [=](auto d, std::int64_t i, auto& a, auto& b) HWY_ATTR {
-    a = weighted(d, i);
-    b = hn::Mul(a, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean)));
-  });
-  const double r = static_cast<double>(rstd), count = static_cast<double>(n);
-  const T slope = static_cast<T>(-sums.b * r * r * r / count);
-  const T shift = rows.centred ? static_cast<T>(-sums.a * r / count) : T(0);
-  ForEach<T>(n, [=](auto d, std::int64_t i) HWY_ATTR {
-    const auto distance = hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean));
-    const auto g = hn::Mul(weighted(d, i), hn::Set(d, rstd));
-    hn::StoreU(hn::Add(g, hn::Add(hn::Mul(distance, hn::Set(d, slope)), hn::Set(d, shift))), d,
-               of_x + i);
-  });
-}
-
-// Of a few rows, so that sums may be carried in T.
-template <class T>
-void AddParameterGradients(const NormRowsGradient<T>& rows, std::int64_t first, std::int64_t last,
-                           T* HWY_RESTRICT of_weight, T* HWY_RESTRICT of_bias) {
-  const std::int64_t n = rows.n;
-  for (std::int64_t row = first; row < last; ++row) {
-    const T* HWY_RESTRICT x = rows.x + row * n;
-    const T* HWY_RESTRICT grad = rows.grad + row * n;
-    const T mean = rows.centred ? rows.mean[row] : T(0), rstd = rows.rstd[row];
-    if (rows.of_weight != nullptr) {
-      ForEach<T>(n, [=](auto d, std::int64_t i) HWY_ATTR {
-        const auto distance = hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean));
-        const auto more = hn::Mul(hn::LoadU(d, grad + i), hn::Mul(distance, hn::Set(d, rstd)));
-        hn::StoreU(hn::Add(hn::LoadU(d, of_weight + i), more), d, of_weight + i);
-      });
-    }
-    if (rows.of_bias != nullptr) {
-      ForEach<T>(n, [=](auto d, std::int64_t i) HWY_ATTR {
-        hn::StoreU(hn::Add(hn::LoadU(d, of_bias + i), hn::LoadU(d, grad + i)), d, of_bias + i);
-      });
-    }
+  T slope = 0, shift = 0;
+  if constexpr (kOfX) {
+    const TwoSums sums = SumsOf<T>(n, [=](auto d, std::int64_t i, auto& a, auto& b) HWY_ATTR {
+      a = weighted(d, hn::LoadU(d, grad + i), i);
+      b = hn::Mul(a, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean)));
+    });
+    const double r = static_cast<double>(rstd), count = static_cast<double>(n);
+    slope = static_cast<T>(-sums.b * r * r * r / count);
+    shift = rows.centred ? static_cast<T>(-sums.a * r / count) : T(0);
   }
+  ForEach<T>(n, [=](auto d, std::int64_t i) HWY_ATTR {
+    const auto g = hn::LoadU(d, grad + i);
+    const auto distance = hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean));
+    if constexpr (kOfX) {
+      const auto rest = hn::Add(hn::Mul(distance, hn::Set(d, slope)), hn::Set(d, shift));
+      hn::StoreU(hn::Add(hn::Mul(weighted(d, g, i), hn::Set(d, rstd)), rest), d, of_x + i);
+    }
+    if constexpr (kOfWeight) {
+      const auto more = hn::Mul(g, hn::Mul(distance, hn::Set(d, rstd)));
+      hn::StoreU(hn::Add(hn::LoadU(d, of_weight + i), more), d, of_weight + i);
+    }
+    if constexpr (kOfBias) hn::StoreU(hn::Add(hn::LoadU(d, of_bias + i), g), d, of_bias + i);
+  });
 }
 
-template <class T>
-void Gradient(const NormRowsGradient<T>& rows) {
-  constexpr std::int64_t kTogether = 32;
+template <class T, bool kWeight, bool kOfX, bool kOfWeight, bool kOfBias>
+void GradientRows(const NormRowsGradient<T>& rows) {
+  constexpr std::int64_t kTogether = 32;  // so few that their sums may be carried in T
   const auto n = static_cast<std::size_t>(rows.n);
-  std::vector<T> weight(rows.of_weight != nullptr ? n : 0), bias(rows.of_bias != nullptr ? n : 0);
-  for (std::int64_t row = 0; row < rows.rows; row += kTogether) {
-    const std::int64_t end = HWY_MIN(rows.rows, row + kTogether);
-    // Row by row, so that the second use finds it in the cache.
-    for (std::int64_t one = row; one < end; ++one) {
-      AddParameterGradients<T>(rows, one, one + 1, weight.data(), bias.data());
-      if (rows.of_x == nullptr) continue;
-      if (rows.weight != nullptr)
-        InputGradientRow<T, true>(rows, one);
-      else
-        InputGradientRow<T, false>(rows, one);
-    }
+  std::vector<T> weight(kOfWeight ? n : 0), bias(kOfBias ? n : 0);
+  for (std::int64_t first = 0; first < rows.rows; first += kTogether) {
+    const std::int64_t last = HWY_MIN(rows.rows, first + kTogether);
+    for (std::int64_t row = first; row < last; ++row)
+      GradientRow<T, kWeight, kOfX, kOfWeight, kOfBias>(rows, row, weight.data(), bias.data());
     for (std::size_t i = 0; i < weight.size(); ++i) {
       rows.of_weight[i] += static_cast<double>(weight[i]);
       weight[i] = 0;
@@ -133,6 +116,21 @@ void Gradient(const NormRowsGradient<T>& rows) {
       rows.of_bias[i] += static_cast<double>(bias[i]);
       bias[i] = 0;
     }
+  }
+}
+
+// One of GradientRows for what is there and what is wanted.
+template <class T, bool... kGiven>
+void Gradient(const NormRowsGradient<T>& rows) {
+  if constexpr (sizeof...(kGiven) == 4) {
+    GradientRows<T, kGiven...>(rows);
+  } else {
+    const bool next[] = {rows.weight != nullptr, rows.of_x != nullptr, rows.of_weight != nullptr,
+                         rows.of_bias != nullptr};
+    if (next[sizeof...(kGiven)])
+      Gradient<T, kGiven..., true>(rows);
+    else
+      Gradient<T, kGiven..., false>(rows);
   }
 }
 

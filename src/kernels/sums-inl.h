@@ -21,13 +21,13 @@ using RowTag = hn::CappedTag<T, 64 / sizeof(T)>;
 
 // As many partial sums on every machine, so that all give the same result; and so few elements in
 // each, before they go into a double, that a float loses nothing worth naming.
-constexpr std::int64_t kPartialSums = 64, kStretch = 128 * kPartialSums;
+constexpr std::int64_t kPartialSums = 64, kPartialPairs = 32, kElementsOfSum = 128;
 
-template <class T>
+template <class T, std::int64_t kCount>
 struct PartialSums {
   using D = RowTag<T>;
   static constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(D()));
-  static constexpr std::int64_t kVectors = kPartialSums / kLanes;
+  static constexpr std::int64_t kVectors = kCount / kLanes;
   hn::Vec<D> of[static_cast<std::size_t>(kVectors)];
 
   HWY_INLINE void Clear() {
@@ -49,13 +49,14 @@ struct PartialSums {
 // The sum of n elements. each(d, i) gives as many of them as d has lanes, from i on.
 template <class T, class F>
 HWY_INLINE double SumOf(std::int64_t n, F&& each) {
-  using Sums = PartialSums<T>;
+  using Sums = PartialSums<T, kPartialSums>;
   const RowTag<T> d;
   const hn::CappedTag<T, 1> one;
   double total = 0;
   std::int64_t i = 0;
   while (n - i >= kPartialSums) {
-    const std::int64_t end = HWY_MIN(n / kPartialSums * kPartialSums, i + kStretch);
+    const std::int64_t end =
+        HWY_MIN(n / kPartialSums * kPartialSums, i + kElementsOfSum * kPartialSums);
     Sums sums;
     sums.Clear();
     for (; i < end; i += kPartialSums) {
@@ -74,17 +75,18 @@ struct TwoSums {
 };
 template <class T, class F>
 HWY_INLINE TwoSums SumsOf(std::int64_t n, F&& each) {
-  using Sums = PartialSums<T>;
+  using Sums = PartialSums<T, kPartialPairs>;
   const RowTag<T> d;
   const hn::CappedTag<T, 1> one;
   TwoSums total{0, 0};
   std::int64_t i = 0;
-  while (n - i >= kPartialSums) {
-    const std::int64_t end = HWY_MIN(n / kPartialSums * kPartialSums, i + kStretch);
+  while (n - i >= kPartialPairs) {
+    const std::int64_t end =
+        HWY_MIN(n / kPartialPairs * kPartialPairs, i + kElementsOfSum * kPartialPairs);
     Sums sums_a, sums_b;
     sums_a.Clear();
     sums_b.Clear();
-    for (; i < end; i += kPartialSums) {
+    for (; i < end; i += kPartialPairs) {
       for (std::int64_t v = 0; v < Sums::kVectors; ++v) {
         hn::Vec<RowTag<T>> a, b;
         each(d, i + v * Sums::kLanes, a, b);

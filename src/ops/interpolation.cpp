@@ -100,29 +100,41 @@ std::int64_t product(const Shape& shape, std::size_t first, std::size_t last) {
   return n;
 }
 
-// One dimension after another, the last one first; backwards the other way round.
+// One dimension after another, the last one first; backwards the other way round. The last step
+// writes the result, if that is of T.
 template <class T>
-Tensor resampled(Tensor x, const Shape& to, const std::vector<ResizedDim>& dims, Resampling how,
-                 bool align_corners, bool antialias, bool back) {
+void resampled(Tensor x, const Tensor& result, const std::vector<ResizedDim>& dims, Resampling how,
+               bool align_corners, bool antialias, bool back) {
   for (std::size_t step = 0; step < dims.size(); ++step) {
     const std::size_t place = back ? step : dims.size() - 1 - step, d = place + 2;
     const ResizedDim& dim = dims[place];
     const Taps<T> taps = resampling_taps<T>(how, dim, align_corners, antialias);
     Shape shape = x.shape();
-    shape[d] = to[d];
+    shape[d] = result.shape()[d];
     const ResampleSizes sizes{product(shape, 0, d), dim.from, dim.to,
                               product(shape, d + 1, shape.size())};
+    const bool last = step + 1 == dims.size() && result.dtype() == dtype_of<T>;
+    const Tensor out =
+        last ? result : empty(shape, {.dtype = dtype_of<T>, .device = Device::cpu()});
     if (back) {
-      const Tensor out = zeros(shape, {.dtype = dtype_of<T>, .device = Device::cpu()});
+      out.variable_data().zero_();
       resample_back(sizes, taps, x.data<T>(), out.data<T>());
-      x = out;
     } else {
-      const Tensor out = empty(shape, {.dtype = dtype_of<T>, .device = Device::cpu()});
       resample(sizes, taps, x.data<T>(), out.data<T>());
-      x = out;
     }
+    x = out;
   }
-  return x;
+  if (!x.is(result)) copy_tensor(result, x);
+}
+
+void resampled_in(DType wide, const Tensor& from, const Tensor& result,
+                  const std::vector<ResizedDim>& dims, Resampling how, bool align_corners,
+                  bool antialias, bool back) {
+  const Tensor x = packed_in(from, wide);
+  if (wide == float64)
+    resampled<double>(x, result, dims, how, align_corners, antialias, back);
+  else
+    resampled<float>(x, result, dims, how, align_corners, antialias, back);
 }
 
 }  // namespace
@@ -164,12 +176,7 @@ struct Rule<op::upsample> {
       return gather_lines(line_map(dims, how), self.size(0) * self.size(1), from.data_ptr(),
                           out.data_ptr(), self.element_size());
     }
-    const DType wide = wide_dtype(self.dtype());
-    const Tensor x = packed_in(self, wide);
-    copy_tensor(out,
-                wide == float64
-                    ? resampled<double>(x, out.shape(), dims, how, align_corners, antialias, false)
-                    : resampled<float>(x, out.shape(), dims, how, align_corners, antialias, false));
+    resampled_in(wide_dtype(self.dtype()), self, out, dims, how, align_corners, antialias, false);
   }
 };
 
@@ -193,16 +200,13 @@ struct Rule<op::upsample_backward> {
     if (out.numel() == 0) return;
     const auto dims = resized_dims(shape, grad.shape(), scales);
     const DType wide = wide_dtype(grad.dtype());
-    const Tensor from = packed_in(grad, wide);
     if (is_nearest(how)) {
+      const Tensor from = packed_in(grad, wide);
       const Tensor to = zeros(shape, {.dtype = wide, .device = Device::cpu()});
       add_lines(line_map(dims, how), shape[0] * shape[1], from.data_ptr(), to.data_ptr(), wide);
       return copy_tensor(out, to);
     }
-    copy_tensor(out,
-                wide == float64
-                    ? resampled<double>(from, shape, dims, how, align_corners, antialias, true)
-                    : resampled<float>(from, shape, dims, how, align_corners, antialias, true));
+    resampled_in(wide, grad, out, dims, how, align_corners, antialias, true);
   }
 };
 

@@ -61,8 +61,8 @@ std::int64_t norm_pieces(std::int64_t rows, std::int64_t n) {
 
 namespace op {
 
-// The result, and the mean and 1 / deviation of each row, which is the last `dims` dimensions. Where
-// it is not centred there is no mean.
+// The result, and the mean and 1 / deviation of each row, which is the last `dims` dimensions.
+// Where it is not centred there is no mean.
 struct native_layer_norm {
   using Signature = std::tuple<Tensor, Tensor, Tensor>(const Tensor& input,
                                                        const std::optional<Tensor>& weight,

@@ -184,7 +184,12 @@ std::string_view node_name(const Dims& pad, PadEdge edge) {
                                       : std::string_view("CopySlices");
 }
 
-void check_edges(const Tensor& self, const Dims& pad, PadEdge edge) {
+// What is left of a dimension that is cut, before it is made larger.
+std::int64_t kept(Amount by, std::int64_t size) {
+  return size + std::min<std::int64_t>(0, by.before) + std::min<std::int64_t>(0, by.after);
+}
+
+void check_edges(const Tensor& self, const Dims& pad, PadEdge edge, const Shape& result) {
   const Shape& shape = self.shape();
   const std::size_t n = padded_dims(pad);
   // The batch may be empty, if there is a dimension for it.
@@ -196,21 +201,28 @@ void check_edges(const Tensor& self, const Dims& pad, PadEdge edge) {
                             "dimensions for input, but got: ",
                             bracketed(shape)));
   }
+  bool any_left = edge == PadEdge::circular;
   for (std::size_t d = shape.size() - n; d < shape.size(); ++d) {
     const Amount by = amount(pad, shape, d);
-    const std::string which = concat("got: padding (", by.before, ", ", by.after, ") at dimension ",
-                                     d, " of input ", bracketed(shape));
+    const auto which = [&] {
+      return concat("got: padding (", by.before, ", ", by.after, ") at dimension ", d, " of input ",
+                    bracketed(shape));
+    };
     if (edge == PadEdge::reflect && (by.before >= shape[d] || by.after >= shape[d])) {
       throw ShapeError(concat(
-          "Padding size should be less than the corresponding input dimension, but ", which));
+          "Padding size should be less than the corresponding input dimension, but ", which()));
     }
     if (edge == PadEdge::circular && (by.before > shape[d] || by.after > shape[d]))
-      throw ShapeError(concat("Padding value causes wrapping around more than once: ", which));
-    const std::int64_t left =
-        shape[d] + std::min<std::int64_t>(0, by.before) + std::min<std::int64_t>(0, by.after);
-    if (shape[d] + by.before + by.after <= 0 || (edge == PadEdge::circular && left <= 0)) {
+      throw ShapeError(concat("Padding value causes wrapping around more than once: ", which()));
+    // A dimension may come out empty, as long as another does not, or always of a circular one:
+    // PyTorch's conditions.
+    const std::int64_t size = result[d];
+    any_left = any_left || size > 0;
+    const bool last = d + 1 == shape.size();
+    if (size < 0 || (last && !any_left) ||
+        (size > 0 && edge == PadEdge::circular && kept(by, shape[d]) <= 0)) {
       throw ShapeError(concat("Negative padding value is resulting in an empty dimension, with ",
-                              "mode \"", name_of(edge), "\": ", which));
+                              "mode \"", name_of(edge), "\": ", which()));
     }
   }
 }
@@ -227,8 +239,9 @@ struct Rule<op::edge_pad> {
     g.set(0, call<op::edge_pad_backward>(grad, g.shape(0), pad, edge));
   }
   static Layout infer(const Tensor& self, const Dims& pad, PadEdge edge) {
-    check_edges(self, pad, edge);
-    return Layout::packed(padded(self, pad), self.dtype(), self.device());
+    const Shape shape = padded(self, pad);
+    check_edges(self, pad, edge, shape);
+    return Layout::packed(shape, self.dtype(), self.device());
   }
   static void cpu(Tensor& out, const Tensor& self, const Dims& pad, PadEdge edge) {
     if (out.numel() == 0) return;

@@ -1,5 +1,5 @@
-// BatchNorm and InstanceNorm: beside values that PyTorch wrote down, running statistics, state dicts
-// of all ages, text and errors.
+// BatchNorm and InstanceNorm: beside values that PyTorch wrote down, running statistics, state
+// dicts of all ages, text and errors.
 #include "nn/names.h"
 #include "nn/recorded_layers.h"
 

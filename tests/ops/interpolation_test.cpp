@@ -1,68 +1,34 @@
 // interpolate beside what PyTorch gave, its gradients and errors; pixel_shuffle and its kin.
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-
 #include "support/gradcheck.h"
 #include "support/matchers.h"
+#include "support/recorded_cases.h"
 #include "tenon/tenon.h"
 
 namespace tenon {
 namespace {
 
-Tensor sample(const Shape& shape, DType dtype = float64) {
-  return ((arange(shape.numel(), {.dtype = float64}) * 1.37 + 0.2).sin() * 2)
-      .reshape(shape)
-      .to(dtype);
-}
-double weighted(const Tensor& tensor) {
-  const Tensor weights = (arange(tensor.numel(), {.dtype = float64}) * 0.7 + 0.3).sin();
-  return (tensor.detach().to(float64).reshape({-1}) * weights).sum().item<double>();
-}
-
-std::vector<double> listed(const std::string& text) {
-  std::vector<double> values;
-  if (text == "-") return values;
-  std::stringstream parts(text);
-  for (std::string part; std::getline(parts, part, ',');) values.push_back(std::stod(part));
-  return values;
-}
-Dims sizes(const std::string& text) {
-  Dims dims;
-  for (const double value : listed(text)) dims.push_back(static_cast<std::int64_t>(value));
-  return dims;
-}
-std::optional<bool> flag(const std::string& text) {
-  return text == "-" ? std::nullopt : std::optional(text == "1");
-}
+Tensor sample(const Shape& shape, DType dtype = float64) { return recorded_input(shape, dtype); }
 
 TEST(Interpolate, GivesWhatPyTorchGave) {
-  std::ifstream file(TENON_SOURCE_DIR "/tests/ops/interpolation_cases.txt");
-  int cases = 0;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with('#')) continue;
-    std::stringstream fields(line);
-    std::string mode, shape, size, scale, align, recompute, antialias, dtype, result;
-    double sum = 0, grad_sum = 0;
-    fields >> mode >> shape >> size >> scale >> align >> recompute >> antialias >> dtype >>
-        result >> sum >> grad_sum;
-    ASSERT_TRUE(fields) << line;
-    const DType type = dtype == "float64" ? float64 : float32;
-    const Tensor x = sample(sizes(shape), type).requires_grad_();
-    const Tensor y = interpolate(x, {.size = sizes(size),
-                                     .scale_factor = listed(scale),
-                                     .mode = mode,
-                                     .align_corners = flag(align),
-                                     .recompute_scale_factor = flag(recompute),
-                                     .antialias = antialias == "1"});
-    ASSERT_EQ(y.shape(), Shape(sizes(result))) << line;
-    const double tolerance = type == float64 ? 1e-9 : 2e-4;
-    EXPECT_NEAR(weighted(y), sum, tolerance) << line;
-    y.backward({.gradient = sample(y.shape(), type)});
-    EXPECT_NEAR(weighted(x.grad()), grad_sum, tolerance) << line;
-    ++cases;
+  const auto cases = recorded_cases("ops/interpolation_cases.txt");
+  EXPECT_GT(cases.size(), 100);
+  for (const auto& words : cases) {
+    const std::string line = joined(words);
+    ASSERT_EQ(words.size(), 11) << line;
+    const DType dtype = recorded_dtype(words[7]);
+    const Tensor x = sample(recorded_sizes(words[1]), dtype).requires_grad_();
+    const Tensor y = interpolate(x, {.size = recorded_sizes(words[2]),
+                                     .scale_factor = recorded_list(words[3]),
+                                     .mode = words[0],
+                                     .align_corners = recorded_flag(words[4]),
+                                     .recompute_scale_factor = recorded_flag(words[5]),
+                                     .antialias = words[6] == "1"});
+    ASSERT_EQ(y.shape(), Shape(recorded_sizes(words[8]))) << line;
+    const double tolerance = dtype == float64 ? 1e-9 : 1e-4;
+    EXPECT_NEAR(recorded_sum(y), std::stod(words[9]), tolerance) << line;
+    y.backward({.gradient = sample(y.shape(), dtype)});
+    EXPECT_NEAR(recorded_sum(x.grad()), std::stod(words[10]), tolerance) << line;
   }
-  EXPECT_GT(cases, 100);
 }
 
 TEST(Interpolate, HasTheGradientsDifferencesSay) {

@@ -1,6 +1,7 @@
 // pad: values beside PyTorch's, gradients and errors.
 #include "support/gradcheck.h"
 #include "support/matchers.h"
+#include "support/recorded_cases.h"
 #include "tenon/tenon.h"
 
 namespace tenon {
@@ -60,6 +61,22 @@ TEST(Pad, ContinuesSeveralDimensions) {
   }
 }
 
+TEST(Pad, GivesWhatPyTorchGave) {
+  const auto cases = recorded_cases("ops/padding_cases.txt");
+  EXPECT_GT(cases.size(), 100);
+  for (const auto& words : cases) {
+    const std::string line = joined(words);
+    ASSERT_EQ(words.size(), 7) << line;
+    const Tensor x = recorded_input(recorded_sizes(words[1])).requires_grad_();
+    const auto value = words[3] == "-" ? std::nullopt : std::optional(std::stod(words[3]));
+    const Tensor y = pad(x, recorded_sizes(words[2]), {.mode = words[0], .value = value});
+    ASSERT_EQ(y.shape(), Shape(recorded_sizes(words[4]))) << line;
+    EXPECT_NEAR(recorded_sum(y), std::stod(words[5]), 1e-9) << line;
+    y.backward({.gradient = recorded_input(y.shape())});
+    EXPECT_NEAR(recorded_sum(x.grad()), std::stod(words[6]), 1e-9) << line;
+  }
+}
+
 TEST(Pad, KeepsEveryDtype) {
   const Tensor x = tensor({{1., 2., 3.}});
   for (const DType dtype : {bfloat16, float16, float64, complex64, int32, uint8, bool_}) {
@@ -98,6 +115,7 @@ TEST(Pad, RecordsPyTorchsNodes) {
 }
 
 TEST(Pad, TakesEmptyBatchesAndMeta) {
+  EXPECT_EQ(pad(ones({3, 1}), {0, -1}, {.mode = "circular"}).shape(), Shape({3, 0}));
   EXPECT_EQ(pad(ones({0, 3, 4}), {1, 1}, {.mode = "reflect"}).shape(), Shape({0, 3, 6}));
   EXPECT_EQ(pad(ones({0, 3, 4}), {1, 1}, {.mode = "circular"}).shape(), Shape({0, 3, 6}));
   const Tensor meta = empty({2, 3}, {.device = Device("meta")});
@@ -125,6 +143,10 @@ TEST(Pad, SaysWhatDoesNotFit) {
                            "Padding value causes wrapping around more than once", "[2, 3]");
   expect_error<ShapeError>([&] { pad(x, {-2, -1}, {.mode = "replicate"}); }, "empty dimension");
   expect_error<ShapeError>([&] { pad(x, {-2, -2}, {.mode = "circular"}); }, "empty dimension");
+  expect_error<ShapeError>([&] { pad(x, {-3, 1}, {.mode = "circular"}); }, "empty dimension");
+  expect_error<ShapeError>(
+      [&] { pad(x, {std::int64_t{1} << 62, std::int64_t{1} << 62}, {.mode = "replicate"}); },
+      "pad");
   expect_error<ShapeError>([&] { pad(ones({2, 2, 0}), {1, 1}, {.mode = "reflect"}); },
                            "Expected 2D or 3D (batch mode) tensor", "[2, 2, 0]");
   expect_error<ShapeError>([&] { pad(ones({0, 3}), {1, 1}, {.mode = "reflect"}); }, "[0, 3]");

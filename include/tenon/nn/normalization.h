@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 
@@ -23,7 +24,11 @@ struct LayerNormOptions {
 class TENON_API LayerNorm : public Layer {
  public:
   using Options = LayerNormOptions;
-  LayerNorm(const Dims& normalized_shape, const Options& options = {});
+  explicit LayerNorm(const Dims& normalized_shape, const Options& options = {});
+  // What LayerNorm({10}) means.
+  explicit LayerNorm(std::initializer_list<std::int64_t> normalized_shape,
+                     const Options& options = {})
+      : LayerNorm(Dims(normalized_shape), options) {}
 
   // A weight of ones and a bias of zeros.
   void reset_parameters();
@@ -50,7 +55,11 @@ struct RMSNormOptions {
 class TENON_API RMSNorm : public Layer {
  public:
   using Options = RMSNormOptions;
-  RMSNorm(const Dims& normalized_shape, const Options& options = {});
+  explicit RMSNorm(const Dims& normalized_shape, const Options& options = {});
+  // What RMSNorm({10}) means.
+  explicit RMSNorm(std::initializer_list<std::int64_t> normalized_shape,
+                   const Options& options = {})
+      : RMSNorm(Dims(normalized_shape), options) {}
 
   void reset_parameters();
   std::string extra_repr() const override;
