@@ -73,9 +73,14 @@ void Transpose(const float* HWY_RESTRICT src, std::int64_t src_row, std::int64_t
 #else
   constexpr std::int64_t kLanes = hn::MaxLanes(hn::CappedTag<float, 16>());
   const std::int64_t whole_rows = rows / 4 * 4, whole_columns = columns / kLanes * kLanes;
-  for (std::int64_t j = 0; j < whole_columns; j += kLanes) {
-    for (std::int64_t i = 0; i < whole_rows; i += 4)
-      Strip(src + i * src_row + j, src_row, dst + j * dst_row + i, dst_row);
+  // Several lines of a row of src at a time, which the next level of memory gives together.
+  constexpr std::int64_t kTile = 64;
+  for (std::int64_t first = 0; first < whole_columns; first += kTile) {
+    const std::int64_t last = HWY_MIN(whole_columns, first + kTile);
+    for (std::int64_t i = 0; i < whole_rows; i += 4) {
+      for (std::int64_t j = first; j < last; j += kLanes)
+        Strip(src + i * src_row + j, src_row, dst + j * dst_row + i, dst_row);
+    }
   }
   Corner(src + whole_rows * src_row, src_row, rows - whole_rows, columns, dst + whole_rows,
          dst_row);
