@@ -1,5 +1,10 @@
 // Weights that are kept in another order: used when they should be, and never when they are old.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <functional>
+#include <thread>
 
 #include "core/packed_copies.h"
 #include "support/matchers.h"
@@ -202,6 +207,48 @@ TEST_F(PackedWeights, ChangeNoBitOfWhatIsCalculated) {
     const Tensor first = use.apply(weight);
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(equal(use.apply(weight), first)) << use.name;
     EXPECT_TRUE(equal(use.apply(weight.detach().clone()), first)) << use.name;
+  }
+}
+
+TEST_F(PackedWeights, AreReadAndDroppedOnManyThreadsAtOnce) {
+  for (const Use& use : uses()) {
+    const Tensor weight = nn::make_parameter(values(use.weight, 0.3));
+    Tensor expected;
+    {
+      const NoGradScope inference;
+      expected = use.apply(weight);
+    }
+    std::atomic<int> wrong = 0;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        const NoGradScope inference;
+        for (int i = 0; i < 20; ++i) {
+          if (!equal(use.apply(weight), expected)) ++wrong;
+          if (t == 0) drop_packed_weights();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(wrong, 0) << use.name;
+  }
+}
+
+TEST_F(PackedWeights, ServeAForkedChild) {
+  const NoGradScope inference;
+  for (const Use& use : uses()) {
+    const Tensor weight = nn::make_parameter(values(use.weight, 0.3));
+    const Tensor first = use.apply(weight);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      bool same = equal(use.apply(weight), first);
+      drop_packed_weights();
+      same = same && equal(use.apply(weight), first);
+      ::_exit(same ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << use.name;
   }
 }
 
