@@ -129,6 +129,23 @@ TENON_API Tensor conv2d(const Tensor& input, const Tensor& weight,
 TENON_API Tensor conv3d(const Tensor& input, const Tensor& weight,
                         const ConvFunctionOptions& options = {});
 
+// With the bias third, as it often is in PyTorch.
+inline Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                     ConvFunctionOptions options = {}) {
+  options.bias = bias;
+  return conv1d(input, weight, options);
+}
+inline Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                     ConvFunctionOptions options = {}) {
+  options.bias = bias;
+  return conv2d(input, weight, options);
+}
+inline Tensor conv3d(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                     ConvFunctionOptions options = {}) {
+  options.bias = bias;
+  return conv3d(input, weight, options);
+}
+
 struct ConvTransposeFunctionOptions {
   Tensor bias = {};
   Dims stride = 1;
@@ -145,6 +162,22 @@ TENON_API Tensor conv_transpose2d(const Tensor& input, const Tensor& weight,
                                   const ConvTransposeFunctionOptions& options = {});
 TENON_API Tensor conv_transpose3d(const Tensor& input, const Tensor& weight,
                                   const ConvTransposeFunctionOptions& options = {});
+
+inline Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                               ConvTransposeFunctionOptions options = {}) {
+  options.bias = bias;
+  return conv_transpose1d(input, weight, options);
+}
+inline Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                               ConvTransposeFunctionOptions options = {}) {
+  options.bias = bias;
+  return conv_transpose2d(input, weight, options);
+}
+inline Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                               ConvTransposeFunctionOptions options = {}) {
+  options.bias = bias;
+  return conv_transpose3d(input, weight, options);
+}
 
 struct ConvolutionOptions {
   Tensor bias = {};

@@ -228,7 +228,7 @@ Dims padding_for(const Tensor& input, const Dims& wanted, const Dims& kernel, co
 
 }  // namespace
 
-Tensor ConvTranspose::forward(const Tensor& input, const std::optional<Dims>& output_size) {
+Tensor ConvTranspose::forward(const Tensor& input, const Dims& output_size) {
   const std::size_t dims = kernel_size.size();
   const auto rank = static_cast<std::size_t>(input.dim());
   const bool fits = rank == dims + 1 || rank == dims + 2;
@@ -236,9 +236,10 @@ Tensor ConvTranspose::forward(const Tensor& input, const std::optional<Dims>& ou
       .bias = bias,
       .stride = stride,
       .padding = padding.sizes(),
-      .output_padding = output_size && fits ? padding_for(input, *output_size, kernel_size, stride,
-                                                          padding.sizes(), dilation)
-                                            : output_padding,
+      .output_padding =
+          !output_size.empty() && fits
+              ? padding_for(input, output_size, kernel_size, stride, padding.sizes(), dilation)
+              : output_padding,
       .groups = groups,
       .dilation = dilation};
   return dims == 1   ? conv_transpose1d(input, weight, options)

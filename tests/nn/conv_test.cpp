@@ -175,14 +175,14 @@ TEST(ConvLayers, PadInEveryMode) {
 TEST(ConvTranspose, MakesAResultOfTheSizeThatIsAskedFor) {
   ConvTranspose2d up(4, 6, 3, {.stride = 2});
   EXPECT_EQ(up(rand({2, 4, 5, 5})).shape(), Shape({2, 6, 11, 11}));
-  EXPECT_EQ(up(rand({2, 4, 5, 5}), Dims{12, 11}).shape(), Shape({2, 6, 12, 11}));
-  EXPECT_EQ(up(rand({2, 4, 5, 5}), Dims{2, 6, 12, 12}).shape(), Shape({2, 6, 12, 12}));
-  EXPECT_EQ(up(rand({4, 5, 5}), Dims{6, 12, 12}).shape(), Shape({6, 12, 12}));
-  expect_error<ValueError>([&] { up(rand({2, 4, 5, 5}), Dims{13, 12}); },
+  EXPECT_EQ(up(rand({2, 4, 5, 5}), {12, 11}).shape(), Shape({2, 6, 12, 11}));
+  EXPECT_EQ(up(rand({2, 4, 5, 5}), {2, 6, 12, 12}).shape(), Shape({2, 6, 12, 12}));
+  EXPECT_EQ(up(rand({4, 5, 5}), {6, 12, 12}).shape(), Shape({6, 12, 12}));
+  expect_error<ValueError>([&] { up(rand({2, 4, 5, 5}), {13, 12}); },
                            "requested an output size of (13, 12), but valid sizes range from [11, "
                            "11] to [12, 12] (for an input of torch.Size([5, 5]))");
   expect_error<ValueError>(
-      [&] { up(rand({2, 4, 5, 5}), Dims{6, 12, 12}); },
+      [&] { up(rand({2, 4, 5, 5}), {6, 12, 12}); },
       "ConvTranspose2D: for 4D input, output_size must have 2 or 4 elements (got 3)");
 }
 

@@ -188,7 +188,7 @@ TEST(Convolution, IsTheSameOnAnyNumberOfThreads) {
 }
 
 // In doubles it is another kernel: ours.
-TEST(Convolution, OfLargePicturesIsThatOfDoubles) {
+void expect_large_as_doubles(bool last) {
   struct Sizes {
     Shape input, weight;
     Dims stride, padding, dilation;
@@ -202,13 +202,18 @@ TEST(Convolution, OfLargePicturesIsThatOfDoubles) {
                          Sizes{{1, 96, 60, 60}, {96, 1, 5, 5}, 1, 2, 1, 96},
                          Sizes{{1, 128, 40, 41}, {256, 4, 3, 3}, {2, 1}, 1, 1, 32},
                          Sizes{{1, 32, 64, 64}, {32, 32, 3, 3}, 1, 4, 4, 1},
-                         Sizes{{1, 16, 40, 40}, {16, 16, 3, 3}, 1, 6, 1, 1}}) {
+                         Sizes{{1, 16, 40, 40}, {16, 16, 3, 3}, 1, 6, 1, 1},
+                         Sizes{{2, 64, 4000}, {48, 64, 5}, 2, 2, 1, 1},
+                         Sizes{{1, 256, 1, 300}, {64, 256, 1, 3}, 1, {0, 1}, 1, 1},
+                         Sizes{{1, 16, 20, 24, 25}, {32, 16, 3, 3, 3}, {1, 2, 1}, 1, 1, 1}}) {
     std::vector<Tensor> results[2];
     for (const DType dtype : {float32, float64}) {
       manual_seed(3);
-      const Tensor x = randn(s.input).to(dtype).requires_grad_();
+      const MemoryFormat format =
+          last && s.input.size() == 4 ? MemoryFormat::channels_last : MemoryFormat::contiguous;
+      const Tensor x = randn(s.input).to(dtype).clone(format).requires_grad_();
       const Tensor w = randn(s.weight).to(dtype).requires_grad_();
-      const Tensor y = conv2d(
+      const Tensor y = convolution(
           x, w,
           {.stride = s.stride, .padding = s.padding, .dilation = s.dilation, .groups = s.groups});
       y.backward({.gradient = randn(y.shape()).to(dtype)});
@@ -222,6 +227,8 @@ TEST(Convolution, OfLargePicturesIsThatOfDoubles) {
     }
   }
 }
+TEST(Convolution, OfLargePicturesIsThatOfDoubles) { expect_large_as_doubles(false); }
+TEST(Convolution, OfLargePicturesWithChannelsLastIsThatOfDoubles) { expect_large_as_doubles(true); }
 
 TEST(Convolution, HasTheGradientThatDifferencesSay) {
   const auto leaf = [](const Shape& shape, double step) {
@@ -301,6 +308,16 @@ TEST(Convolution, TakesPaddingInEveryForm) {
   EXPECT_EQ(conv2d(x, w, {.padding = text}).shape(), Shape({1, 1, 5, 6}));
   EXPECT_EQ(conv2d(x, w, {.padding = "valid"}).shape(), Shape({1, 1, 3, 4}));
   EXPECT_EQ(conv2d(x, w, {.stride = {2, 1}, .padding = 1}).shape(), Shape({1, 1, 3, 6}));
+}
+
+TEST(Convolution, TakesItsBiasByPlaceOrByName) {
+  const Tensor x = operand({1, 2, 5, 6}, 0.7, float32), w = operand({2, 2, 3, 3}, 0.3, float32);
+  const Tensor b = operand({2}, 0.9, float32);
+  EXPECT_TRUE(equal(conv2d(x, w, b), conv2d(x, w, {.bias = b})));
+  EXPECT_TRUE(equal(conv2d(x, w, b, {.stride = 2}), conv2d(x, w, {.bias = b, .stride = 2})));
+  EXPECT_TRUE(equal(conv_transpose2d(x, w, b), conv_transpose2d(x, w, {.bias = b})));
+  EXPECT_TRUE(allclose(conv2d(x, w, b), conv2d(x, w) + b.reshape({2, 1, 1})));
+  EXPECT_TRUE(equal(conv2d(x, w, Tensor()), conv2d(x, w)));
 }
 
 TEST(Convolution, OfWholeNumbersIsExact) {

@@ -1,5 +1,10 @@
 // Weights that are kept in another order: used when they should be, and never when they are old.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <functional>
+#include <thread>
 
 #include "core/packed_copies.h"
 #include "support/matchers.h"
@@ -45,7 +50,7 @@ class PackedWeights : public testing::Test {
       for (int i = 0; i < 3; ++i) {
         const Tensor after = use.apply(weight);
         const Tensor expected = use.apply(weight.detach().clone());
-        EXPECT_TRUE(allclose(after, expected, {.rtol = 1e-4, .atol = 1e-4})) << use.name;
+        EXPECT_TRUE(equal(after, expected)) << use.name;
         EXPECT_FALSE(allclose(after, before, {.rtol = 1e-4, .atol = 1e-4})) << use.name;
       }
     }
@@ -191,6 +196,59 @@ TEST_F(PackedWeights, OfLinearLayersGiveTheSameForEveryNumberOfRowsAndColumns) {
         }
       }
     }
+  }
+}
+
+// Whether a weight was rearranged before or is on the way is nobody's business.
+TEST_F(PackedWeights, ChangeNoBitOfWhatIsCalculated) {
+  for (const Use& use : uses()) {
+    const NoGradScope inference;
+    const Tensor weight = nn::make_parameter(values(use.weight, 0.3));
+    const Tensor first = use.apply(weight);
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(equal(use.apply(weight), first)) << use.name;
+    EXPECT_TRUE(equal(use.apply(weight.detach().clone()), first)) << use.name;
+  }
+}
+
+TEST_F(PackedWeights, AreReadAndDroppedOnManyThreadsAtOnce) {
+  for (const Use& use : uses()) {
+    const Tensor weight = nn::make_parameter(values(use.weight, 0.3));
+    Tensor expected;
+    {
+      const NoGradScope inference;
+      expected = use.apply(weight);
+    }
+    std::atomic<int> wrong = 0;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        const NoGradScope inference;
+        for (int i = 0; i < 20; ++i) {
+          if (!equal(use.apply(weight), expected)) ++wrong;
+          if (t == 0) drop_packed_weights();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(wrong, 0) << use.name;
+  }
+}
+
+TEST_F(PackedWeights, ServeAForkedChild) {
+  const NoGradScope inference;
+  for (const Use& use : uses()) {
+    const Tensor weight = nn::make_parameter(values(use.weight, 0.3));
+    const Tensor first = use.apply(weight);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      bool same = equal(use.apply(weight), first);
+      drop_packed_weights();
+      same = same && equal(use.apply(weight), first);
+      ::_exit(same ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << use.name;
   }
 }
 

@@ -3,7 +3,7 @@
 //   nn::Conv2d first(3, 64, 7, {.stride = 2, .padding = 3, .bias = false});
 //   nn::Conv1d same(8, 8, 3, {.padding = "same", .padding_mode = "circular"});
 //   nn::ConvTranspose2d up(64, 32, {4, 2}, {.stride = 2});
-//   Tensor y = up(x, Dims{20, 20});  // of the sizes that are possible, this one
+//   Tensor y = up(x, {20, 20});  // of the sizes that are possible, this one
 #pragma once
 
 #include <cstdint>
@@ -78,7 +78,7 @@ class TENON_API ConvBase : public Base {
   explicit ConvBase(const Setting& setting);
 };
 
-using ConvTransposeCallable = Callable<Tensor(const Tensor&, const std::optional<Dims>&)>;
+using ConvTransposeCallable = Callable<Tensor(const Tensor&, const Dims&)>;
 extern template class ConvBase<Layer>;
 extern template class ConvBase<ConvTransposeCallable>;
 
@@ -94,8 +94,8 @@ class TENON_API ConvTranspose : public ConvBase<ConvTransposeCallable> {
   ConvTranspose(std::size_t dims, std::int64_t in_channels, std::int64_t out_channels,
                 const Dims& kernel_size, const ConvTransposeOptions& options);
   // With a stride several sizes of the result are possible: output_size chooses one, in place of
-  // output_padding. ValueError if it is none of them.
-  Tensor forward(const Tensor& input, const std::optional<Dims>& output_size) override;
+  // output_padding; an empty one chooses nothing. ValueError if it is none of them.
+  Tensor forward(const Tensor& input, const Dims& output_size) override;
 };
 
 }  // namespace detail

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "kernels/transpose.h"
 #include "tenon/error.h"
 
 namespace tenon::onednn {
@@ -75,6 +76,8 @@ class Maker {
       if (!made) return nullptr;
       piece_.in_fits = piece_.in == piece_.in_plain;
       piece_.out_fits = piece_.out == piece_.out_plain;
+      piece_.turn_in = turn_of(in, p_.in, s_.in_positions(), piece_.in);
+      piece_.turn_out = turn_of(out, p_.out, s_.out_positions(), piece_.out);
       piece_.weight_number = number_of(piece_.weight);
       piece_.arrange_in = p_.kind == ConvolutionKind::transposed
                               ? reorder(piece_.in, piece_.in_plain)
@@ -106,6 +109,29 @@ class Maker {
       for (std::size_t d = 1; d < dims.size(); ++d) strides[0] *= dims[d];
     }
     return strides;
+  }
+  // For a tensor with channels first whose positions are packed, and a description with all channels
+  // side by side, or blocks of 16 or 8 of them.
+  Turn turn_of(const Dims& dims, const ElementStrides& strides, std::int64_t positions,
+               const Description& arranged) const {
+    if (p_.dtype != float32) return {};
+    std::int64_t packed = 1;
+    for (std::size_t d = dims.size() - 1; d >= 2; --d) {
+      if (strides[d] != packed && dims[d] != 1) return {};
+      packed *= dims[d];
+    }
+    using Tag = dnnl::memory::format_tag;
+    const bool deep = s_.dims == 3;
+    const auto is = [&](Tag flat_tag, Tag deep_tag) {
+      return arranged ==
+             Description(dims, dnnl::memory::data_type::f32, deep ? deep_tag : flat_tag);
+    };
+    std::int64_t block = 0;
+    if (is(Tag::acdb, Tag::acdeb)) block = dims[1];
+    if (dims[1] % 16 == 0 && is(Tag::aBcd16b, Tag::aBcde16b)) block = 16;
+    if (dims[1] % 8 == 0 && is(Tag::aBcd8b, Tag::aBcde8b)) block = 8;
+    if (block == 0) return {};
+    return {block, s_.batch, dims[1] / block, positions, strides[0], strides[1]};
   }
   Dims weight_dims() const {
     Dims dims{s_.out_channels / s_.groups, s_.in_channels / s_.groups};
@@ -211,6 +237,41 @@ class Maker {
 };
 
 }  // namespace
+
+namespace {
+
+// Calls f(in the tensor, in the description) for every block of channels of every sample.
+template <class F>
+void for_each_block(const Turn& turn, F&& f) {
+  for (std::int64_t n = 0; n < turn.batch; ++n) {
+    for (std::int64_t b = 0; b < turn.blocks; ++b) {
+      f(n * turn.sample_stride + b * turn.block * turn.channel_stride,
+        (n * turn.blocks + b) * turn.block * turn.positions);
+    }
+  }
+}
+float* floats(const dnnl::memory& memory) { return static_cast<float*>(memory.get_data_handle()); }
+
+}  // namespace
+
+void bring(dnnl::stream& stream, const dnnl::reorder& arrange, const Turn& turn,
+           const dnnl::memory& plain, const dnnl::memory& arranged) {
+  if (turn.block == 0)
+    return arrange.execute(stream, {{DNNL_ARG_FROM, plain}, {DNNL_ARG_TO, arranged}});
+  for_each_block(turn, [&](std::int64_t from, std::int64_t to) {
+    transpose_floats(floats(plain) + from, turn.channel_stride, turn.block, turn.positions,
+                     floats(arranged) + to, turn.block);
+  });
+}
+void bring_back(dnnl::stream& stream, const dnnl::reorder& arrange, const Turn& turn,
+                const dnnl::memory& arranged, const dnnl::memory& plain) {
+  if (turn.block == 0)
+    return arrange.execute(stream, {{DNNL_ARG_FROM, arranged}, {DNNL_ARG_TO, plain}});
+  for_each_block(turn, [&](std::int64_t to, std::int64_t from) {
+    transpose_floats(floats(arranged) + from, turn.block, turn.positions, turn.block,
+                     floats(plain) + to, turn.channel_stride);
+  });
+}
 
 std::shared_ptr<const Piece> piece_of(const PieceSizes& sizes) {
   static auto& made = *new Cache<Key, Piece>(1024);

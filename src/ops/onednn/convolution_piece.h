@@ -30,14 +30,29 @@ struct PieceSizes {
   ElementStrides weight{};     // out channels, in channels, kernel
 };
 
+// Floats that oneDNN wants with channels side by side are rearranged by ourselves, faster.
+struct Turn {
+  std::int64_t block = 0;  // channels side by side; 0: not of this kind
+  std::int64_t batch = 0, blocks = 0, positions = 0;
+  std::int64_t sample_stride = 0, channel_stride = 0;  // of the tensor
+};
+
 // Elements are rearranged on the way in and out, unless they lie as oneDNN wants them already.
 struct Piece {
   dnnl::primitive primitive;
   dnnl::memory::desc in_plain, in, out_plain, out, weight_plain, weight, bias, scratch;
   dnnl::reorder arrange_in, arrange_out, arrange_weight;
   bool in_fits = false, out_fits = false;
+  Turn turn_in, turn_out;
   std::int64_t weight_number = 0;  // of the way the weight is arranged
 };
+
+// What is at `tensor`, of the description `plain`, in the order of `arranged` at `near`; and back.
+// `arrange` is the piece's primitive for it.
+void bring(dnnl::stream& stream, const dnnl::reorder& arrange, const Turn& turn,
+           const dnnl::memory& plain, const dnnl::memory& arranged);
+void bring_back(dnnl::stream& stream, const dnnl::reorder& arrange, const Turn& turn,
+                const dnnl::memory& arranged, const dnnl::memory& plain);
 
 // Null if oneDNN has nothing fast for it. Kept for the next time.
 std::shared_ptr<const Piece> piece_of(const PieceSizes& sizes);

@@ -152,10 +152,8 @@ class WeightsRun {
     const auto in = piece.in_fits ? in_plain : onednn::memory(piece.in, in_near.data());
     const auto out = piece.out_fits ? out_plain : onednn::memory(piece.out, out_near.data());
     const auto weight = onednn::memory(piece.weight, weight_near.data());
-    if (!piece.in_fits)
-      piece.arrange_in.execute(stream, {{DNNL_ARG_FROM, in_plain}, {DNNL_ARG_TO, in}});
-    if (!piece.out_fits)
-      piece.arrange_out.execute(stream, {{DNNL_ARG_FROM, out_plain}, {DNNL_ARG_TO, out}});
+    if (!piece.in_fits) bring(stream, piece.arrange_in, piece.turn_in, in_plain, in);
+    if (!piece.out_fits) bring(stream, piece.arrange_out, piece.turn_out, out_plain, out);
     piece.primitive.execute(stream,
                             {{DNNL_ARG_SRC, in},
                              {DNNL_ARG_DIFF_DST, out},

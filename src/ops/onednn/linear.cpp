@@ -4,11 +4,13 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "core/body_editor.h"
 #include "core/packed_copies.h"
+#include "kernels/transpose.h"
 #include "ops/onednn/instruction_set.h"
 #include "ops/onednn/primitive.h"
 #include "tenon/error.h"
@@ -18,8 +20,8 @@ namespace tenon {
 namespace {
 
 // Note [Blocks of a packed weight]
-// The weight is kept in blocks of 64 of its columns, each in the order oneDNN likes for 64 rows of
-// the other matrix, and the product is calculated in blocks of 64 by 64 that our pool shares out.
+// The weight is taken in blocks of 64 of its rows, each in the order oneDNN likes for 64 rows of the
+// other matrix, and the product is calculated in blocks of 64 by 64 that our pool shares out.
 // What is left of the rows is a multiple of 16, with rows that nobody asked for, or fewer than 16:
 // so few different products are made ready, whatever number of rows comes along.
 constexpr std::int64_t kBlock = 64, kStep = 16;
@@ -30,7 +32,35 @@ struct Product {
   dnnl::memory::desc a, weight, bias, out, scratch;
   dnnl::matmul primitive;
   std::int64_t weight_number = 0;
+  std::int64_t turned_row = 0;  // see turned_row_of
 };
+
+// A block of 64 rows of a weight, in oneDNN's order, is usually its transpose, with zeros up to a
+// multiple of 16: which we make faster than oneDNN does. Whether it is so is found out by trying.
+// How far rows of the transpose are apart, or 0 if it is something else.
+void turn(const float* from, std::int64_t from_row, std::int64_t n, std::int64_t k, float* to,
+          std::int64_t to_row, std::size_t bytes) {
+  if (n != to_row || static_cast<std::size_t>(k * to_row) * sizeof(float) != bytes)
+    std::memset(to, 0, bytes);
+  transpose_floats(from, from_row, n, k, to, to_row);
+}
+std::int64_t turned_row_of(const dnnl::memory::desc& weight, std::int64_t n, std::int64_t k) {
+  const auto elements = static_cast<std::int64_t>(weight.get_size() / sizeof(float));
+  const std::int64_t depth = (k + kStep - 1) / kStep * kStep;
+  const std::int64_t row = elements % k == 0 ? elements / k : elements / depth;
+  if (row < n || row * k > elements) return 0;
+  std::vector<float> plain(static_cast<std::size_t>(n * k));
+  for (std::size_t i = 0; i < plain.size(); ++i) plain[i] = static_cast<float>(i % 16777213 + 1);
+  std::vector<float> theirs(static_cast<std::size_t>(elements)), ours(theirs.size());
+  auto from = onednn::memory({{k, n}, dnnl::memory::data_type::f32, dnnl::memory::dims{1, k}},
+                             plain.data());
+  auto to = onednn::memory(weight, theirs.data());
+  dnnl::stream stream(onednn::engine());
+  dnnl::reorder(from, to).execute(stream, from, to);
+  stream.wait();
+  turn(plain.data(), k, n, k, ours.data(), row, weight.get_size());
+  return ours == theirs ? row : 0;
+}
 
 std::shared_ptr<Product> make_product(std::int64_t m, std::int64_t n, std::int64_t k, bool bias,
                                       const dnnl::memory::desc& weight) {
@@ -58,6 +88,7 @@ std::shared_ptr<Product> make_product(std::int64_t m, std::int64_t n, std::int64
     product->scratch = description.scratchpad_desc();
     product->primitive = dnnl::matmul(description);
     product->weight_number = onednn::number_of(product->weight);
+    product->turned_row = turned_row_of(product->weight, n, k);
   } catch (const dnnl::error& error) {
     if (error.status == dnnl_unimplemented) return nullptr;
     throw Error(concat("oneDNN cannot multiply matrices of ", m, "x", k, " and ", k, "x", n, ": ",
@@ -102,6 +133,25 @@ std::int64_t calculated(std::int64_t rows) {
                      s.n, ": ", error.what()));
 }
 
+// Rows of the weight that are columns of the product, in oneDNN's order.
+void arrange(const Sizes& s, const Product& product, const Tensor& b, std::int64_t column,
+             std::byte* to) {
+  const float* from = b.data<float>() + column * kBlock * b.stride(1);
+  const std::int64_t width = s.width(column);
+  if (product.turned_row != 0) {
+    turn(from, b.stride(1), width, s.k, reinterpret_cast<float*>(to), product.turned_row,
+         product.weight.get_size());
+    return;
+  }
+  auto plain = onednn::memory(
+      {{s.k, width}, dnnl::memory::data_type::f32, dnnl::memory::dims{b.stride(0), b.stride(1)}},
+      from);
+  auto arranged = onednn::memory(product.weight, to);
+  dnnl::stream stream(onednn::engine());
+  dnnl::reorder(plain, arranged).execute(stream, plain, arranged);
+  stream.wait();
+}
+
 std::shared_ptr<const PackedCopy> pack(const Sizes& s, const Tensor& b, const Product& full,
                                        const Product& last) {
   const std::size_t block = full.weight.get_size();
@@ -110,22 +160,80 @@ std::shared_ptr<const PackedCopy> pack(const Sizes& s, const Tensor& b, const Pr
   parallel_for(0, s.columns(), 1, [&](std::int64_t first, std::int64_t end) {
     const onednn::OneThread alone;
     try {
-      dnnl::stream stream(onednn::engine());
       for (std::int64_t j = first; j < end; ++j) {
-        const Product& product = s.width(j) == kBlock ? full : last;
-        const dnnl::memory::desc plain({s.k, s.width(j)}, dnnl::memory::data_type::f32,
-                                       dnnl::memory::dims{b.stride(0), b.stride(1)});
-        auto from = onednn::memory(plain, b.data<float>() + j * kBlock * b.stride(1));
-        auto to =
-            onednn::memory(product.weight, copy->data() + static_cast<std::size_t>(j) * block);
-        dnnl::reorder(from, to).execute(stream, from, to);
-        stream.wait();
+        arrange(s, s.width(j) == kBlock ? full : last, b, j,
+                copy->data() + static_cast<std::size_t>(j) * block);
       }
     } catch (const dnnl::error& error) {
       failed(s, error);
     }
   });
   return copy;
+}
+
+// The products of all blocks, of the last ones among the columns, the rows, and both.
+struct Products {
+  std::shared_ptr<const Product> full, last, full_rest, last_rest;
+
+  Products(const Sizes& s, bool bias)
+      : full(product_of(kBlock, s.width(0), s.k, bias)),
+        last(product_of(kBlock, s.width(s.columns() - 1), s.k, bias)),
+        full_rest(product_of(calculated(s.height(s.rows() - 1)), s.width(0), s.k, bias)),
+        last_rest(
+            product_of(calculated(s.height(s.rows() - 1)), s.width(s.columns() - 1), s.k, bias)) {}
+  bool all_there() const { return full && last && full_rest && last_rest; }
+  const Product& at(const Sizes& s, std::int64_t row, std::int64_t column) const {
+    const bool is_rest = row == s.rows() - 1;
+    if (column == s.columns() - 1) return is_rest ? *last_rest : *last;
+    return is_rest ? *full_rest : *full;
+  }
+};
+
+// The copy that is kept, or null.
+std::shared_ptr<const PackedCopy> kept_copy(const Sizes& s, const Tensor& b,
+                                            const Products& products) {
+  if (!is_parameter(b)) return nullptr;
+  const PackedKey key{2,
+                      products.full->weight_number,
+                      products.last->weight_number,
+                      b.layout().offset,
+                      s.k,
+                      s.n,
+                      b.stride(1)};
+  const FoundCopy found = find_packed_copy(b.storage(), key);
+  if (found.copy || !found.asked_before ||
+      !may_keep_packed(static_cast<std::size_t>(s.k * s.n) * sizeof(float)))
+    return found.copy;
+  auto copy = pack(s, b, *products.full, *products.last);
+  keep_packed_copy(b.storage(), key, copy);
+  return copy;
+}
+
+// One block: `in` begins at its first row, `out` at its first element.
+void multiply_block(dnnl::stream& stream, const Sizes& s, const Product& product, const float* in,
+                    std::int64_t height, const std::byte* weight, const float* bias, float* out,
+                    std::int64_t width) {
+  const std::size_t bytes = product.a.get_size();
+  const auto there = static_cast<std::size_t>(height * s.k) * sizeof(float);
+  const onednn::Scratch padded(0, there == bytes ? 0 : bytes);
+  if (there != bytes) {
+    std::memcpy(padded.data(), in, there);
+    std::memset(padded.data() + there, 0, bytes - there);
+    in = reinterpret_cast<const float*>(padded.data());
+  }
+  const onednn::Scratch block(1, product.out.get_size());
+  const onednn::Scratch scratch(2, product.scratch.get_size());
+  std::unordered_map<int, dnnl::memory> arguments{
+      {DNNL_ARG_SRC, onednn::memory(product.a, in)},
+      {DNNL_ARG_WEIGHTS, onednn::memory(product.weight, weight)},
+      {DNNL_ARG_DST, onednn::memory(product.out, block.data())},
+      {DNNL_ARG_SCRATCHPAD, onednn::memory(product.scratch, scratch.data())}};
+  if (bias != nullptr) arguments.emplace(DNNL_ARG_BIAS, onednn::memory(product.bias, bias));
+  product.primitive.execute(stream, arguments);
+  stream.wait();
+  const auto row = static_cast<std::size_t>(width) * sizeof(float);
+  for (std::int64_t r = 0; r < height; ++r)
+    std::memcpy(out + r * s.n, block.data() + static_cast<std::size_t>(r) * row, row);
 }
 
 }  // namespace
@@ -136,76 +244,46 @@ bool multiply_by_weight(const Tensor& out, const Tensor& a, const Tensor& b, con
   if (static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) <
       static_cast<double>(kLeastWork))
     return false;
-  if (!is_parameter(b)) return false;
+  if (b.stride(0) != 1 || b.stride(1) < s.k) return false;
   limit_instruction_set();
   const onednn::OneThread alone;
-  const bool has_bias = bias.defined();
-  const auto full = product_of(kBlock, std::min(kBlock, s.n), s.k, has_bias);
-  const auto last = product_of(kBlock, s.width(s.columns() - 1), s.k, has_bias);
-  const std::int64_t rest = calculated(s.height(s.rows() - 1));
-  const auto full_rest = product_of(rest, std::min(kBlock, s.n), s.k, has_bias);
-  const auto last_rest = product_of(rest, s.width(s.columns() - 1), s.k, has_bias);
-  if (!full || !last || !full_rest || !last_rest) return false;
-
-  const PackedKey key{2,   full->weight_number, last->weight_number, b.layout().offset, s.k,
-                      s.n, b.stride(0),         b.stride(1)};
-  FoundCopy found = find_packed_copy(b.storage(), key);
-  if (!found.copy) {
-    if (!found.asked_before || !may_keep_packed(static_cast<std::size_t>(4 * s.k * s.n)))
-      return false;
-    found.copy = pack(s, b, *full, *last);
-    keep_packed_copy(b.storage(), key, found.copy);
-  }
+  const Products products(s, bias.defined());
+  if (!products.all_there()) return false;
+  const auto kept = kept_copy(s, b, products);
+  const std::size_t weight_bytes = products.full->weight.get_size();
 
   const Tensor rows = a.contiguous();
   const auto* from = rows.data<float>();
+  const float* added = bias.defined() ? bias.data<float>() : nullptr;
   auto* to = out.data<float>();
-  const std::int64_t work = kBlock * kBlock * s.k;
-  parallel_for(
-      0, s.columns() * s.rows(), std::max<std::int64_t>(1, (1 << 19) / work),
-      [&](std::int64_t first, std::int64_t end) {
-        const onednn::OneThread one;
-        try {
-          dnnl::stream stream(onednn::engine());
-          for (std::int64_t i = first; i < end; ++i) {
-            const std::int64_t column = i / s.rows(), row = i % s.rows();
-            const std::int64_t height = s.height(row), width = s.width(column);
-            const bool is_last = column == s.columns() - 1, is_rest = row == s.rows() - 1;
-            const Product& product =
-                is_last ? (is_rest ? *last_rest : *last) : (is_rest ? *full_rest : *full);
-            const float* in = from + row * kBlock * s.k;
-            const auto in_bytes = static_cast<std::size_t>(height * s.k) * sizeof(float);
-            const onednn::Scratch padded(0, height == kBlock ? 0 : product.a.get_size());
-            if (calculated(height) != height && is_rest) {
-              std::memcpy(padded.data(), in, in_bytes);
-              std::memset(padded.data() + in_bytes, 0, product.a.get_size() - in_bytes);
-              in = reinterpret_cast<const float*>(padded.data());
-            }
-            const onednn::Scratch block(1, product.out.get_size());
-            const onednn::Scratch scratch(2, product.scratch.get_size());
-            const std::byte* weight =
-                found.copy->data() + static_cast<std::size_t>(column) * full->weight.get_size();
-            std::unordered_map<int, dnnl::memory> arguments{
-                {DNNL_ARG_SRC, onednn::memory(product.a, in)},
-                {DNNL_ARG_WEIGHTS, onednn::memory(product.weight, weight)},
-                {DNNL_ARG_DST, onednn::memory(product.out, block.data())},
-                {DNNL_ARG_SCRATCHPAD, onednn::memory(product.scratch, scratch.data())}};
-            if (has_bias) {
-              arguments.emplace(DNNL_ARG_BIAS,
-                                onednn::memory(product.bias, bias.data<float>() + column * kBlock));
-            }
-            product.primitive.execute(stream, arguments);
-            stream.wait();
-            for (std::int64_t r = 0; r < height; ++r) {
-              std::memcpy(to + (row * kBlock + r) * s.n + column * kBlock,
-                          block.data() + static_cast<std::size_t>(r * width) * sizeof(float),
-                          static_cast<std::size_t>(width) * sizeof(float));
-            }
-          }
-        } catch (const dnnl::error& error) {
-          failed(s, error);
+  // Blocks of one column after the other: its weight stays near.
+  const std::int64_t grain = std::max<std::int64_t>(1, (1 << 19) / (kBlock * kBlock * s.k));
+  const auto work = [&](std::int64_t first, std::int64_t last) {
+    const onednn::OneThread one;
+    const onednn::Scratch arranged(
+        3, kept ? 0 : std::max(weight_bytes, products.last->weight.get_size()));
+    std::int64_t arranged_column = -1;
+    try {
+      dnnl::stream stream(onednn::engine());
+      for (std::int64_t i = first; i < last; ++i) {
+        const std::int64_t column = i / s.rows(), row = i % s.rows();
+        const Product& product = products.at(s, row, column);
+        const std::byte* weight = arranged.data();
+        if (kept) {
+          weight = kept->data() + static_cast<std::size_t>(column) * weight_bytes;
+        } else if (column != arranged_column) {
+          arrange(s, product, b, column, arranged.data());
+          arranged_column = column;
         }
-      });
+        multiply_block(stream, s, product, from + row * kBlock * s.k, s.height(row), weight,
+                       added == nullptr ? nullptr : added + column * kBlock,
+                       to + row * kBlock * s.n + column * kBlock, s.width(column));
+      }
+    } catch (const dnnl::error& error) {
+      failed(s, error);
+    }
+  };
+  parallel_for(0, s.columns() * s.rows(), grain, work);
   return true;
 }
 

@@ -5,10 +5,11 @@
 
 namespace tenon {
 
-// out = a * b, plus the bias for each row if it is defined, where b is a parameter or a view of
-// one, rearranged once and kept (tenon/packed_weights.h). Matrices of float32 on the CPU, out and
-// the bias packed. False, with nothing done, if it does not pay: b is no parameter, is looked at
-// for the first time since it was written to, or a has too few rows.
+// out = a * b, plus the bias for each row if it is defined, where b is the transpose of a weight
+// whose rows are packed. Matrices of float32 on the CPU, out and the bias packed. The weight is
+// rearranged on the way; that of a parameter, when it is used a second time without having been
+// written to, once and for all (tenon/packed_weights.h), which is faster and the same to the last
+// bit. False, with nothing done, for another b, and if there are too few rows for it to pay.
 bool multiply_by_weight(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& bias);
 
 }  // namespace tenon
