@@ -30,9 +30,9 @@ HEADER_LAYER = {
     "core": "detail/tensor_arithmetic detail/tensor_methods detail/tensor_reductions autograd body device_backend flattened generator layout printing removable_handle saved_tensor state_dict storage tensor value",
     "io": "checkpoint convert key_map map_location save",
     "dispatch": "custom_op gradient op_call op_info wrapper detail/dispatcher detail/op_arguments detail/recorded_node",
-    "ops": "arithmetic arithmetic_ops factories functional fused indexing matmul ops picking random reductions selection sorting",
+    "ops": "arithmetic arithmetic_ops counting einsum embedding_bag factories folding functional fused geometry indexing matmul ops picking pooling random rearranging reductions selection sorting triangles",
     "autograd": "backward",
-    "nn": "nn/callable nn/containers nn/conversion nn/dropout nn/embedding nn/flatten nn/hooks nn/init nn/linear nn/load_state_dict nn/module nn/parameter nn/slots",
+    "nn": "nn/callable nn/containers nn/conversion nn/dropout nn/embedding nn/embedding_bag nn/flatten nn/fold nn/hooks nn/init nn/linear nn/load_state_dict nn/module nn/parameter nn/pooling nn/slots",
     "load": "load_into",
     "all": "tenon",
 }
