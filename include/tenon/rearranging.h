@@ -1,7 +1,7 @@
 // The elements of a tensor in other places, and more than once: copies, where tenon/ops.h has views.
 //
 //   Tensor keys = repeat_interleave(k, 4, {.dim = 1});          // each head four times
-//   Tensor shifted = roll(x, {-2, -2}, {1, 2});                 // or {.dims = {1, 2}}
+//   Tensor shifted = roll(x, {-2, -2}, {.dims = {1, 2}});
 //   auto grid = meshgrid({arange(7), arange(7)}, {.indexing = "ij"});
 #pragma once
 
@@ -66,10 +66,6 @@ TENON_API Tensor flip(const Tensor& self, const Dims& dims);
 // Moved along dimensions; what leaves at one end comes in at the other. Without dimensions, of the
 // flattened tensor.
 TENON_API Tensor roll(const Tensor& self, const Dims& shifts, const RollOptions& options = {});
-inline Tensor roll(const Tensor& self, const Dims& shifts,
-                   std::initializer_list<std::int64_t> dims) {
-  return roll(self, shifts, RollOptions{.dims = dims});
-}
 inline Tensor roll(const Tensor& self, const Dims& shifts, std::int64_t dim) {
   return roll(self, shifts, RollOptions{.dims = dim});
 }

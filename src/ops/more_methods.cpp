@@ -37,9 +37,6 @@ Tensor TensorMethods::flip(const Dims& dims) const { return tenon::flip(itself(*
 Tensor TensorMethods::roll(const Dims& shifts, const RollOptions& options) const {
   return tenon::roll(itself(*this), shifts, options);
 }
-Tensor TensorMethods::roll(const Dims& shifts, std::initializer_list<std::int64_t> dims) const {
-  return tenon::roll(itself(*this), shifts, dims);
-}
 Tensor TensorMethods::roll(const Dims& shifts, std::int64_t dim) const {
   return tenon::roll(itself(*this), shifts, dim);
 }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -146,7 +145,6 @@ class TENON_API TensorMethods {
 
   Tensor flip(const Dims& dims) const;
   Tensor roll(const Dims& shifts, const RollOptions& options = {}) const;
-  Tensor roll(const Dims& shifts, std::initializer_list<std::int64_t> dims) const;
   Tensor roll(const Dims& shifts, std::int64_t dim) const;
   Tensor repeat(const Shape& sizes) const;
   Tensor tile(const Shape& dims) const;
