@@ -242,8 +242,7 @@ struct Rule<op::meshgrid> {
     for (std::size_t i = 0; i < axes.size(); ++i) {
       Shape along = Dims::filled(axes.size(), 1);
       along[i] = axes[i].numel();
-      const Tensor grid = axes[i].view(along).expand(shape);
-      grids.push_back(exchanged ? grid.transpose(0, 1) : grid);
+      grids.push_back(axes[i].view(along).expand(shape));
     }
     if (exchanged) std::swap(grids[0], grids[1]);
     return grids;

@@ -24,27 +24,36 @@ TEST(EmbeddingBag, IsWhatPyTorchGives) {
       {{.mode = "max", .padding_idx = -4}, 1.9765625, 2.75},
       {{.scale_grad_by_freq = true, .mode = "mean"}, -0.11067708333333326, 2.1145833333333335},
       {{.scale_grad_by_freq = true, .mode = "sum"}, -0.46875, 5.28125},
-      {{.mode = "sum", .include_last_offset = true}, -1.234375, 7.59375},
-      {{.mode = "max", .include_last_offset = true}, 4.5703125, 0.96875},
+      {{.mode = "sum", .include_last_offset = true}, -0.7421875, 5.25},
+      {{.mode = "max", .include_last_offset = true}, 2.6796875, 1.34375},
+      {{.mode = "mean", .include_last_offset = true}, -0.24739583333333331, 1.75},
   };
   for (Case c : cases) {
     SCOPED_TRACE(c.options.mode);
     c.options.offsets = starts();
     const Tensor weight = known_numbers({6, 3}).requires_grad_();
-    const Tensor bags = embedding_bag(words(), weight, c.options);
+    const Tensor used = c.options.include_last_offset ? words().narrow(0, 0, 6) : words();
+    const Tensor bags = embedding_bag(used, weight, c.options);
     EXPECT_EQ(bags.grad_fn()->name(), "EmbeddingBagBackward0");
     ASSERT_EQ(bags.shape(), Shape({c.options.include_last_offset ? 3 : 4, 3}));
     expect_weighted_sum(bags, c.sum);
     bags.backward({.gradient = known_gradient(bags.shape())});
     expect_weighted_sum(weight.grad(), c.grad);
     c.options.offsets = starts().to(int32);
-    EXPECT_TRUE(equal(embedding_bag(words().to(int32), weight, c.options), bags));
+    EXPECT_TRUE(equal(embedding_bag(used.to(int32), weight, c.options), bags));
     c.options.offsets = starts().to(Device::meta());
-    EXPECT_EQ(
-        embedding_bag(words().to(Device::meta()), weight.detach().to(Device::meta()), c.options)
-            .shape(),
-        bags.shape());
+    EXPECT_EQ(embedding_bag(used.to(Device::meta()), weight.detach().to(Device::meta()), c.options)
+                  .shape(),
+              bags.shape());
   }
+}
+
+TEST(EmbeddingBag, LeavesOutWhatComesAfterTheLastEnd) {
+  const Tensor weight = known_numbers({6, 3});
+  const EmbeddingBagFunctionOptions options{
+      .offsets = starts(), .mode = "sum", .include_last_offset = true};
+  EXPECT_TRUE(equal(embedding_bag(words(), weight, options),
+                    embedding_bag(words().narrow(0, 0, 6), weight, options)));
 }
 
 TEST(EmbeddingBag, RowsOfAMatrixAreBagsToo) {
