@@ -43,6 +43,30 @@ struct TENON_API addmm {
   static constexpr OpKind kind = OpKind::pure;
   static OpInfo info;
 };
+struct TENON_API baddbmm {
+  using Signature = Tensor(const Tensor& self, const Tensor& batch1, const Tensor& batch2,
+                           const Scalar& beta, const Scalar& alpha);
+  static constexpr OpKind kind = OpKind::composite;
+  static OpInfo info;
+};
+struct TENON_API addbmm {
+  using Signature = Tensor(const Tensor& self, const Tensor& batch1, const Tensor& batch2,
+                           const Scalar& beta, const Scalar& alpha);
+  static constexpr OpKind kind = OpKind::composite;
+  static OpInfo info;
+};
+struct TENON_API addmv {
+  using Signature = Tensor(const Tensor& self, const Tensor& mat, const Tensor& vec,
+                           const Scalar& beta, const Scalar& alpha);
+  static constexpr OpKind kind = OpKind::composite;
+  static OpInfo info;
+};
+struct TENON_API addr {
+  using Signature = Tensor(const Tensor& self, const Tensor& vec1, const Tensor& vec2,
+                           const Scalar& beta, const Scalar& alpha);
+  static constexpr OpKind kind = OpKind::composite;
+  static OpInfo info;
+};
 struct TENON_API matmul {
   using Signature = Tensor(const Tensor& self, const Tensor& other);
   static constexpr OpKind kind = OpKind::composite;
@@ -65,6 +89,15 @@ struct AddmmOptions {
 // the end. Whole numbers take whole factors.
 TENON_API Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
                        const AddmmOptions& options = {});
+// The same of bmm, of the sum of its products, of mv and of outer.
+TENON_API Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2,
+                         const AddmmOptions& options = {});
+TENON_API Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2,
+                        const AddmmOptions& options = {});
+TENON_API Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec,
+                       const AddmmOptions& options = {});
+TENON_API Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2,
+                      const AddmmOptions& options = {});
 // Whichever of the products fits. More than two dimensions are a batch, and batches broadcast; a
 // vector on the left is a row, on the right a column, and the dimension it would add is left out.
 TENON_API Tensor matmul(const Tensor& self, const Tensor& other);

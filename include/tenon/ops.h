@@ -188,6 +188,16 @@ struct TENON_API stack {
   static constexpr OpKind kind = OpKind::pure;
   static OpInfo info;
 };
+struct TENON_API complex {
+  using Signature = Tensor(const Tensor& real, const Tensor& imag);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API polar {
+  using Signature = Tensor(const Tensor& abs, const Tensor& angle);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
 // By tensors of positions (masks have become positions before); nothing where a dimension is taken
 // whole.
 struct TENON_API index {
@@ -320,6 +330,10 @@ TENON_API bool equal(const Tensor& a, const Tensor& b);
 // The last dimension of size 2 made of real and imaginary parts, and back. Views.
 TENON_API Tensor view_as_real(const Tensor& self);
 TENON_API Tensor view_as_complex(const Tensor& self);
+
+// Complex numbers of their parts, or of their sizes and angles. Both float32 or both float64.
+TENON_API Tensor complex(const Tensor& real, const Tensor& imag);
+TENON_API Tensor polar(const Tensor& abs, const Tensor& angle);
 
 inline Tensor reshape(const Tensor& self, const Shape& shape) { return self.reshape(shape); }
 inline Tensor narrow(const Tensor& self, std::int64_t dim, std::int64_t start,

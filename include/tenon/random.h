@@ -72,6 +72,12 @@ struct TENON_API random_from_ {
   static constexpr OpKind kind = OpKind::inplace;
   static OpInfo info;
 };
+struct TENON_API multinomial {
+  using Signature = Tensor(const Tensor& self, std::int64_t num_samples, bool replacement,
+                           const Generator& generator);
+  static constexpr OpKind kind = OpKind::composite;
+  static OpInfo info;
+};
 
 }  // namespace op
 
@@ -114,5 +120,14 @@ TENON_API Tensor randperm(std::int64_t n, const RandomOptions& options = {});
 // 0 or 1, each 1 with the probability that the tensor says for it, or p for all.
 TENON_API Tensor bernoulli(const Tensor& p, const BernoulliOptions& options = {});
 TENON_API Tensor bernoulli(const Tensor& self, double p, const BernoulliOptions& options = {});
+
+struct MultinomialFunctionOptions {
+  bool replacement = false;  // whether one may be drawn again
+  std::optional<Generator> generator = {};
+};
+// Numbers drawn with the weights of a vector, or of each row of a matrix, which are not negative
+// and need not add up to 1. The numbers that PyTorch draws.
+TENON_API Tensor multinomial(const Tensor& self, std::int64_t num_samples,
+                             const MultinomialFunctionOptions& options = {});
 
 }  // namespace tenon

@@ -108,6 +108,11 @@ struct TENON_API norm {
   static constexpr OpKind kind = OpKind::pure;
   static OpInfo info;
 };
+struct TENON_API logsumexp {
+  using Signature = Tensor(const Tensor& self, const Dims& dim, bool keepdim);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
 struct TENON_API cumsum {
   using Signature = Tensor(const Tensor& self, std::int64_t dim, std::optional<DType> dtype);
   static constexpr OpKind kind = OpKind::pure;
@@ -155,6 +160,8 @@ TENON_API Tensor std(const Tensor& self, const Dims& dim = {}, VarOptions option
 // The p-th root of the sum of p-th powers of sizes; p may be infinite, or 0 to count.
 TENON_API Tensor norm(const Tensor& self, double p = 2, const Dims& dim = {},
                       KeepdimOptions options = {});
+// The logarithm of the sum of exponentials, which never overflow.
+TENON_API Tensor logsumexp(const Tensor& self, const Dims& dim, KeepdimOptions options = {});
 // Of all elements up to each.
 TENON_API Tensor cumsum(const Tensor& self, std::int64_t dim, DTypeOption options = {});
 TENON_API Tensor cumprod(const Tensor& self, std::int64_t dim, DTypeOption options = {});

@@ -31,6 +31,12 @@ struct TENON_API masked_fill {
   static constexpr OpKind kind = OpKind::composite;
   static OpInfo info;
 };
+struct TENON_API nan_to_num {
+  using Signature = Tensor(const Tensor& self, double nan, std::optional<double> posinf,
+                           std::optional<double> neginf);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
 struct TENON_API clamp {
   using Signature = Tensor(const Tensor& self, const std::optional<Tensor>& min,
                            const std::optional<Tensor>& max);
@@ -84,5 +90,8 @@ TENON_API const Tensor& clamp_out(const Tensor& out, const Tensor& self,
                                   const ClampOptions& options);
 TENON_API const Tensor& clamp_out(const Tensor& out, const Tensor& self,
                                   const ClampTensorOptions& options);
+
+// Numbers in place of NaN and the infinities.
+TENON_API Tensor nan_to_num(const Tensor& self, const NanToNumOptions& options = {});
 
 }  // namespace tenon

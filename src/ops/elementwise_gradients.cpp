@@ -177,7 +177,11 @@ Both binary_gradient(Binary function, const Tensor& grad, const Tensor& self, co
     case Binary::pow: {
       Both both;
       if (for_self) {
-        both.self = masked_fill(grad * (other * self.pow(other - 1)).conj(), other == 0, 0);
+        // A number is as precise as it came, which its difference with another is only in double.
+        const bool wide =
+            other.dim() == 0 && (grad.dtype() == float64 || grad.dtype() == complex128);
+        const Tensor power = wide ? other.to(grad.dtype()) : other;
+        both.self = masked_fill(grad * (power * self.pow(power - 1)).conj(), power == 0, 0);
       }
       if (for_other) {
         // 0 to a power is 0 whatever the power, as long as that is real and not negative.

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "core/element_copy.h"
 #include "kernels/pick.h"
+#include "ops/embedding_rows.h"
 #include "ops/gradients.h"
 #include "ops/hidden_views.h"
 #include "ops/operands.h"
@@ -171,6 +172,8 @@ void check_embedding(const Tensor& input, const Tensor& weight,
   }
 }
 
+}  // namespace
+
 // Here, and not where rows are read, so that nothing has been changed and the message is ours.
 void check_rows_exist(const Tensor& positions, const Tensor& weight) {
   const std::int64_t rows = weight.size(0);
@@ -181,7 +184,6 @@ void check_rows_exist(const Tensor& positions, const Tensor& weight) {
                           " of an input of shape ", bracketed(positions.shape()), ")"));
 }
 
-// Rows longer than max_norm, of those that are named, are made that long.
 void shorten_rows(const Tensor& weight, const Tensor& positions, double max_norm,
                   double norm_type) {
   const NoGradScope unrecorded;
@@ -197,8 +199,6 @@ void shorten_rows(const Tensor& weight, const Tensor& positions, double max_norm
     if (length > max_norm) row.mul_(max_norm / (length + 1e-7));
   }
 }
-
-}  // namespace
 
 // The rows themselves. A padding of -1 is none.
 namespace op {

@@ -1,5 +1,7 @@
 // Methods of Tensor whose functions, and what they do, are in tenon/fused.h, tenon/selection.h,
 // tenon/matmul.h, tenon/picking.h, tenon/sorting.h and tenon/activation.h.
+// tenon/matmul.h, tenon/picking.h, tenon/sorting.h, tenon/triangles.h, tenon/rearranging.h,
+// tenon/reductions.h and tenon/random.h.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +12,10 @@
 #include "tenon/api.h"
 #include "tenon/detail/tensor_arithmetic.h"
 #include "tenon/detail/tensor_reductions.h"
+#include "tenon/device.h"
+#include "tenon/dtype.h"
 #include "tenon/scalar.h"
+#include "tenon/shape.h"
 
 namespace tenon {
 
@@ -35,6 +40,38 @@ struct TopkOptions {
   std::int64_t dim = -1;
   bool largest = true;
   bool sorted = true;  // the result is sorted, whatever is said here
+};
+struct TriangleOptions {
+  std::int64_t diagonal = 0;
+};
+struct DiagEmbedOptions {
+  std::int64_t offset = 0;
+  std::int64_t dim1 = -2;
+  std::int64_t dim2 = -1;
+};
+struct RollOptions {
+  Dims dims = {};  // none: of the flattened tensor
+};
+struct RepeatInterleaveOptions {
+  std::optional<std::int64_t> dim = {};          // none: of the flattened tensor
+  std::optional<std::int64_t> output_size = {};  // how long that makes it, if it is known
+};
+struct Rot90Options {
+  std::int64_t k = 1;
+  Dims dims = {0, 1};
+};
+struct NanToNumOptions {
+  double nan = 0;
+  std::optional<double> posinf = {};  // the largest number of the dtype
+  std::optional<double> neginf = {};  // the smallest
+};
+struct MultinomialOptions {
+  bool replacement = false;
+};
+struct NewOptions {
+  std::optional<DType> dtype = {};
+  std::optional<Device> device = {};
+  bool requires_grad = false;
 };
 
 // A base of Tensor without anything in it: x.mm(y) is mm(x, y).
@@ -95,6 +132,46 @@ class TENON_API TensorMethods {
   Tensor bmm(const Tensor& mat2) const;
   Tensor matmul(const Tensor& other) const;
   Tensor outer(const Tensor& vec2) const;
+  Tensor baddbmm(const Tensor& batch1, const Tensor& batch2) const;
+
+  Tensor tril(std::int64_t diagonal = 0) const;
+  Tensor tril(TriangleOptions options) const;
+  Tensor triu(std::int64_t diagonal = 0) const;
+  Tensor triu(TriangleOptions options) const;
+  const Tensor& tril_(std::int64_t diagonal = 0) const;
+  const Tensor& triu_(std::int64_t diagonal = 0) const;
+  Tensor diag(std::int64_t diagonal = 0) const;
+  Tensor diag_embed(DiagEmbedOptions options = {}) const;
+  Tensor trace() const;
+
+  Tensor flip(const Dims& dims) const;
+  Tensor roll(const Dims& shifts, const RollOptions& options = {}) const;
+  Tensor roll(const Dims& shifts, std::int64_t dim) const;
+  Tensor repeat(const Shape& sizes) const;
+  Tensor tile(const Shape& dims) const;
+  Tensor repeat_interleave(std::int64_t repeats, const RepeatInterleaveOptions& options = {}) const;
+  Tensor repeat_interleave(std::int64_t repeats, std::int64_t dim) const;
+  Tensor repeat_interleave(const Tensor& repeats,
+                           const RepeatInterleaveOptions& options = {}) const;
+  Tensor repeat_interleave(const Tensor& repeats, std::int64_t dim) const;
+  Tensor rot90(std::int64_t k = 1, const Dims& dims = {0, 1}) const;
+  Tensor swapaxes(std::int64_t axis0, std::int64_t axis1) const;
+  Tensor swapdims(std::int64_t dim0, std::int64_t dim1) const;
+
+  Tensor logsumexp(const Dims& dim, KeepdimOptions options = {}) const;
+  Tensor nan_to_num(const NanToNumOptions& options = {}) const;
+  Tensor cross(const Tensor& other) const;
+  Tensor cross(const Tensor& other, std::int64_t dim) const;
+  Tensor multinomial(std::int64_t num_samples, MultinomialOptions options = {}) const;
+  Tensor bincount() const;
+
+  // Of this tensor's dtype and device, unless others are named.
+  Tensor new_empty(const Shape& size, const NewOptions& options = {}) const;
+  Tensor new_zeros(const Shape& size, const NewOptions& options = {}) const;
+  Tensor new_ones(const Shape& size, const NewOptions& options = {}) const;
+  Tensor new_full(const Shape& size, const Scalar& fill_value,
+                  const NewOptions& options = {}) const;
+  Tensor type_as(const Tensor& other) const;  // converted to its dtype and device
 
   Tensor softmax(std::int64_t dim, DTypeOption options = {}) const;
   Tensor log_softmax(std::int64_t dim, DTypeOption options = {}) const;

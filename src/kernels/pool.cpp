@@ -1,0 +1,238 @@
+#include "kernels/pool.h"
+
+#include <algorithm>
+#include <concepts>
+#include <limits>
+
+#include "base/thread_pool.h"
+#include "kernels/element.h"
+
+namespace tenon {
+
+namespace {
+
+template <class T>
+inline constexpr bool kAverages = std::floating_point<T> || std::same_as<T, std::int64_t>;
+
+// Planes a thread takes at a time, so that a few ten thousand elements are looked at.
+std::int64_t grain(std::int64_t plane) {
+  constexpr std::int64_t kWorth = 1 << 15;
+  return std::max<std::int64_t>(1, kWorth / std::max<std::int64_t>(plane, 1));
+}
+
+template <class T>
+constexpr T lowest() {
+  if constexpr (std::floating_point<T>) {
+    return -std::numeric_limits<T>::infinity();
+  } else {
+    return std::numeric_limits<T>::lowest();
+  }
+}
+
+// The largest of two; NaN if there is one. Written so that compilers make it two instructions.
+template <class T>
+inline T larger(T a, T b) {
+  if constexpr (std::floating_point<T>) {
+    const T most = a > b ? a : b;
+    return a != a ? a : most;  // the comparison has taken b if b is NaN
+  } else {
+    return a > b ? a : b;
+  }
+}
+
+template <class T>
+void find_largest(const PoolPlan& plan, const T* in, T* out, std::int64_t* indices) {
+  const auto& [depth, height, width] = plan.axes;
+  for (const PoolStretch& z : depth.stretches) {
+    for (const PoolStretch& y : height.stretches) {
+      for (const PoolStretch& x : width.stretches) {
+        T best = lowest<T>();
+        std::int64_t place = (z.first * height.size + y.first) * width.size + x.first;
+        for (std::int64_t d = z.first; d < z.last; d += z.step) {
+          for (std::int64_t h = y.first; h < y.last; h += y.step) {
+            const std::int64_t row = (d * height.size + h) * width.size;
+            for (std::int64_t w = x.first; w < x.last; w += x.step) {
+              const T value = in[row + w];
+              // What follows a NaN is compared with it too: only another NaN takes its place.
+              if (value > best || value != value) {
+                best = value;
+                place = row + w;
+              }
+            }
+          }
+        }
+        *out++ = best;
+        *indices++ = place;
+      }
+    }
+  }
+}
+
+// Without places: all rows of a window become one first, for all windows beside it at once.
+template <class T>
+void find_largest(const PoolPlan& plan, const T* in, T* out, std::vector<T>& row) {
+  const auto& [depth, height, width] = plan.axes;
+  const auto n = static_cast<std::size_t>(width.size);
+  for (const PoolStretch& z : depth.stretches) {
+    for (const PoolStretch& y : height.stretches) {
+      std::fill(row.begin(), row.end(), lowest<T>());
+      for (std::int64_t d = z.first; d < z.last; d += z.step) {
+        for (std::int64_t h = y.first; h < y.last; h += y.step) {
+          const T* from = in + (d * height.size + h) * width.size;
+          T* to = row.data();
+          for (std::size_t w = 0; w < n; ++w) to[w] = larger(from[w], to[w]);
+        }
+      }
+      for (const PoolStretch& x : width.stretches) {
+        T best = lowest<T>();
+        for (std::int64_t w = x.first; w < x.last; w += x.step)
+          best = larger(row[static_cast<std::size_t>(w)], best);
+        *out++ = best;
+      }
+    }
+  }
+}
+
+// Sums are carried in something wider than their elements.
+template <class T>
+using Sum = std::conditional_t<std::same_as<T, float>, double, T>;
+
+template <class T>
+Sum<T> divided(Sum<T> sum, const PoolPlan& plan, const PoolStretch& z, const PoolStretch& y,
+               const PoolStretch& x) {
+  const std::int64_t by = plan.divisor != 0 ? plan.divisor : z.count * y.count * x.count;
+  return sum / static_cast<Sum<T>>(by);
+}
+
+template <class T>
+void average(const PoolPlan& plan, const T* in, T* out, std::vector<Sum<T>>& row) {
+  const auto& [depth, height, width] = plan.axes;
+  const auto n = static_cast<std::size_t>(width.size);
+  for (const PoolStretch& z : depth.stretches) {
+    for (const PoolStretch& y : height.stretches) {
+      std::fill(row.begin(), row.end(), Sum<T>(0));
+      for (std::int64_t d = z.first; d < z.last; ++d) {
+        for (std::int64_t h = y.first; h < y.last; ++h) {
+          const T* from = in + (d * height.size + h) * width.size;
+          Sum<T>* to = row.data();
+          for (std::size_t w = 0; w < n; ++w) to[w] += static_cast<Sum<T>>(from[w]);
+        }
+      }
+      const bool none = z.first >= z.last || y.first >= y.last;
+      for (const PoolStretch& x : width.stretches) {
+        Sum<T> sum = 0;
+        for (std::int64_t w = x.first; w < x.last; ++w) sum += row[static_cast<std::size_t>(w)];
+        // A window that lies in the padding has nothing to divide.
+        *out++ = none || x.first >= x.last ? T(0) : static_cast<T>(divided<T>(sum, plan, z, y, x));
+      }
+    }
+  }
+}
+
+template <class T>
+void spread(const PoolPlan& plan, const T* grad, T* out, std::vector<T>& row) {
+  const auto& [depth, height, width] = plan.axes;
+  const auto n = static_cast<std::size_t>(width.size);
+  for (const PoolStretch& z : depth.stretches) {
+    for (const PoolStretch& y : height.stretches) {
+      std::fill(row.begin(), row.end(), T(0));
+      for (const PoolStretch& x : width.stretches) {
+        const Sum<T> whole = static_cast<Sum<T>>(*grad++);
+        if (x.first >= x.last || z.first >= z.last || y.first >= y.last) continue;
+        const T share = static_cast<T>(divided<T>(whole, plan, z, y, x));
+        for (std::int64_t w = x.first; w < x.last; ++w) row[static_cast<std::size_t>(w)] += share;
+      }
+      for (std::int64_t d = z.first; d < z.last; ++d) {
+        for (std::int64_t h = y.first; h < y.last; ++h) {
+          T* to = out + (d * height.size + h) * width.size;
+          const T* from = row.data();
+          for (std::size_t w = 0; w < n; ++w) to[w] += from[w];
+        }
+      }
+    }
+  }
+}
+
+// Calls work(first, last) for stretches of planes.
+template <class F>
+void for_planes(const PoolPlan& plan, F&& work) {
+  parallel_for(0, plan.planes, grain(plan.input_size()), work);
+}
+
+}  // namespace
+
+bool can_max_pool(DType dtype) {
+  return visit(dtype, []<class T>() { return kReal<T>; });
+}
+bool can_average_pool(DType dtype) {
+  return visit(dtype, []<class T>() { return kAverages<T>; });
+}
+
+void max_pool(const PoolPlan& plan, DType dtype, const void* in, void* out, std::int64_t* indices) {
+  const std::int64_t size = plan.input_size(), results = plan.output_size();
+  visit(dtype, [&]<class T>() {
+    if constexpr (kReal<T>) {
+      for_planes(plan, [&](std::int64_t first, std::int64_t last) {
+        std::vector<T> row(indices == nullptr ? static_cast<std::size_t>(plan.axes[2].size) : 0);
+        for (std::int64_t p = first; p < last; ++p) {
+          const T* from = static_cast<const T*>(in) + p * size;
+          T* to = static_cast<T*>(out) + p * results;
+          if (indices == nullptr) {
+            find_largest(plan, from, to, row);
+          } else {
+            find_largest(plan, from, to, indices + p * results);
+          }
+        }
+      });
+    }
+  });
+}
+
+void add_at_indices(std::int64_t planes, std::int64_t from, std::int64_t to, DType dtype,
+                    const void* in, const std::int64_t* indices, void* out) {
+  visit(dtype, [&]<class T>() {
+    if constexpr (kReal<T>) {
+      parallel_for(0, planes, grain(from), [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t p = first; p < last; ++p) {
+          const T* values = static_cast<const T*>(in) + p * from;
+          const std::int64_t* places = indices + p * from;
+          T* sums = static_cast<T*>(out) + p * to;
+          for (std::int64_t i = 0; i < from; ++i)
+            sums[places[i]] = static_cast<T>(sums[places[i]] + values[i]);
+        }
+      });
+    }
+  });
+}
+
+void average_pool(const PoolPlan& plan, DType dtype, const void* in, void* out) {
+  const std::int64_t size = plan.input_size(), results = plan.output_size();
+  visit(dtype, [&]<class T>() {
+    if constexpr (kAverages<T>) {
+      for_planes(plan, [&](std::int64_t first, std::int64_t last) {
+        std::vector<Sum<T>> row(static_cast<std::size_t>(plan.axes[2].size));
+        for (std::int64_t p = first; p < last; ++p) {
+          average(plan, static_cast<const T*>(in) + p * size, static_cast<T*>(out) + p * results,
+                  row);
+        }
+      });
+    }
+  });
+}
+
+void spread_average_pool(const PoolPlan& plan, DType dtype, const void* grad, void* out) {
+  const std::int64_t size = plan.input_size(), results = plan.output_size();
+  visit(dtype, [&]<class T>() {
+    if constexpr (kAverages<T>) {
+      for_planes(plan, [&](std::int64_t first, std::int64_t last) {
+        std::vector<T> row(static_cast<std::size_t>(plan.axes[2].size));
+        for (std::int64_t p = first; p < last; ++p) {
+          spread(plan, static_cast<const T*>(grad) + p * results, static_cast<T*>(out) + p * size,
+                 row);
+        }
+      });
+    }
+  });
+}
+
+}  // namespace tenon

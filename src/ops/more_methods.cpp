@@ -1,0 +1,115 @@
+// More methods of Tensor that are functions with another spelling.
+#include "ops/itself.h"
+#include "tenon/counting.h"
+#include "tenon/detail/tensor_methods.h"
+#include "tenon/factories.h"
+#include "tenon/geometry.h"
+#include "tenon/matmul.h"
+#include "tenon/random.h"
+#include "tenon/rearranging.h"
+#include "tenon/reductions.h"
+#include "tenon/selection.h"
+#include "tenon/triangles.h"
+
+namespace tenon {
+
+Tensor TensorMethods::baddbmm(const Tensor& batch1, const Tensor& batch2) const {
+  return tenon::baddbmm(itself(*this), batch1, batch2);
+}
+
+Tensor TensorMethods::tril(std::int64_t diagonal) const {
+  return tenon::tril(itself(*this), diagonal);
+}
+Tensor TensorMethods::triu(std::int64_t diagonal) const {
+  return tenon::triu(itself(*this), diagonal);
+}
+Tensor TensorMethods::tril(TriangleOptions options) const { return tril(options.diagonal); }
+Tensor TensorMethods::triu(TriangleOptions options) const { return triu(options.diagonal); }
+Tensor TensorMethods::diag(std::int64_t diagonal) const {
+  return tenon::diag(itself(*this), diagonal);
+}
+Tensor TensorMethods::diag_embed(DiagEmbedOptions options) const {
+  return tenon::diag_embed(itself(*this), options);
+}
+Tensor TensorMethods::trace() const { return tenon::trace(itself(*this)); }
+
+Tensor TensorMethods::flip(const Dims& dims) const { return tenon::flip(itself(*this), dims); }
+Tensor TensorMethods::roll(const Dims& shifts, const RollOptions& options) const {
+  return tenon::roll(itself(*this), shifts, options);
+}
+Tensor TensorMethods::roll(const Dims& shifts, std::int64_t dim) const {
+  return tenon::roll(itself(*this), shifts, dim);
+}
+Tensor TensorMethods::repeat(const Shape& sizes) const {
+  return tenon::repeat(itself(*this), sizes);
+}
+Tensor TensorMethods::tile(const Shape& dims) const { return tenon::tile(itself(*this), dims); }
+Tensor TensorMethods::repeat_interleave(std::int64_t repeats,
+                                        const RepeatInterleaveOptions& options) const {
+  return tenon::repeat_interleave(itself(*this), repeats, options);
+}
+Tensor TensorMethods::repeat_interleave(std::int64_t repeats, std::int64_t dim) const {
+  return tenon::repeat_interleave(itself(*this), repeats, dim);
+}
+Tensor TensorMethods::repeat_interleave(const Tensor& repeats,
+                                        const RepeatInterleaveOptions& options) const {
+  return tenon::repeat_interleave(itself(*this), repeats, options);
+}
+Tensor TensorMethods::repeat_interleave(const Tensor& repeats, std::int64_t dim) const {
+  return tenon::repeat_interleave(itself(*this), repeats, dim);
+}
+Tensor TensorMethods::rot90(std::int64_t k, const Dims& dims) const {
+  return tenon::rot90(itself(*this), k, dims);
+}
+Tensor TensorMethods::swapaxes(std::int64_t axis0, std::int64_t axis1) const {
+  return itself(*this).transpose(axis0, axis1);
+}
+Tensor TensorMethods::swapdims(std::int64_t dim0, std::int64_t dim1) const {
+  return itself(*this).transpose(dim0, dim1);
+}
+
+Tensor TensorMethods::logsumexp(const Dims& dim, KeepdimOptions options) const {
+  return tenon::logsumexp(itself(*this), dim, options);
+}
+Tensor TensorMethods::nan_to_num(const NanToNumOptions& options) const {
+  return tenon::nan_to_num(itself(*this), options);
+}
+Tensor TensorMethods::cross(const Tensor& other) const {
+  return tenon::cross(itself(*this), other);
+}
+Tensor TensorMethods::cross(const Tensor& other, std::int64_t dim) const {
+  return tenon::cross(itself(*this), other, dim);
+}
+Tensor TensorMethods::multinomial(std::int64_t num_samples, MultinomialOptions options) const {
+  return tenon::multinomial(itself(*this), num_samples, {.replacement = options.replacement});
+}
+Tensor TensorMethods::bincount() const { return tenon::bincount(itself(*this)); }
+
+namespace {
+
+TensorOptions like(const Tensor& self, const NewOptions& options) {
+  return {.dtype = options.dtype ? options.dtype : self.dtype(),
+          .device = options.device ? options.device : self.device(),
+          .requires_grad = options.requires_grad};
+}
+
+}  // namespace
+
+Tensor TensorMethods::new_empty(const Shape& size, const NewOptions& options) const {
+  const TensorOptions said = like(itself(*this), options);
+  return empty(size,
+               {.dtype = said.dtype, .device = said.device, .requires_grad = said.requires_grad});
+}
+Tensor TensorMethods::new_zeros(const Shape& size, const NewOptions& options) const {
+  return zeros(size, like(itself(*this), options));
+}
+Tensor TensorMethods::new_ones(const Shape& size, const NewOptions& options) const {
+  return ones(size, like(itself(*this), options));
+}
+Tensor TensorMethods::new_full(const Shape& size, const Scalar& fill_value,
+                               const NewOptions& options) const {
+  return full(size, fill_value, like(itself(*this), options));
+}
+Tensor TensorMethods::type_as(const Tensor& other) const { return itself(*this).to(other); }
+
+}  // namespace tenon
