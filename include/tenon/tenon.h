@@ -3,6 +3,7 @@
 
 #include "tenon/arithmetic.h"
 #include "tenon/arithmetic_ops.h"
+#include "tenon/attention.h"
 #include "tenon/autograd.h"
 #include "tenon/backward.h"
 #include "tenon/checkpoint.h"

@@ -1,0 +1,48 @@
+// Attention: for each query, values weighted by how well their keys match.
+//
+//   Tensor y = scaled_dot_product_attention(q, k, v, {.is_causal = true});
+//
+// On the CPU it is calculated in blocks with a running softmax: the weights of all queries and keys
+// are never there at once, and blocks that a causal mask leaves out are not calculated. With
+// dropout, or where the mask itself has a gradient, they are.
+#pragma once
+
+#include <optional>
+
+#include "tenon/api.h"
+#include "tenon/op_info.h"
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+namespace op {
+
+struct TENON_API scaled_dot_product_attention {
+  using Signature = Tensor(const Tensor& query, const Tensor& key, const Tensor& value,
+                           const std::optional<Tensor>& attn_mask, double dropout_p, bool is_causal,
+                           std::optional<double> scale, bool enable_gqa);
+  static constexpr OpKind kind = OpKind::composite;
+  static OpInfo info;
+};
+
+}  // namespace op
+
+struct AttentionOptions {
+  // Broadcasts to (*, L, S). Bools say which keys a query looks at; numbers are added to the
+  // scores.
+  Tensor attn_mask = {};
+  double dropout_p = 0;              // of the weights; there is no training mode to turn it off
+  bool is_causal = false;            // query i looks at keys 0 to i; not together with a mask
+  std::optional<double> scale = {};  // of the scores: one over the root of E if not given
+  // Query heads (dimension -3) share those of keys and values, which there are fewer of.
+  bool enable_gqa = false;
+};
+
+// softmax(query key^T scale + mask) value: of a query (*, L, E), a key (*, S, E) and a value
+// (*, S, Ev) the result is (*, L, Ev), where * are dimensions that broadcast. A query that may look
+// at nothing gives zeros. ShapeError, DTypeError, DeviceError or ValueError if they do not fit.
+TENON_API Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key,
+                                              const Tensor& value,
+                                              const AttentionOptions& options = {});
+
+}  // namespace tenon
