@@ -32,7 +32,7 @@ HEADER_LAYER = {
     "dispatch": "custom_op gradient op_call op_info wrapper detail/dispatcher detail/op_arguments detail/recorded_node",
     "ops": "arithmetic arithmetic_ops attention factories functional fused indexing matmul ops picking random reductions selection sorting",
     "autograd": "backward",
-    "nn": "nn/callable nn/containers nn/conversion nn/dropout nn/embedding nn/flatten nn/hooks nn/init nn/linear nn/load_state_dict nn/module nn/parameter nn/slots",
+    "nn": "nn/callable nn/containers nn/conversion nn/dropout nn/embedding nn/flatten nn/hooks nn/init nn/linear nn/load_state_dict nn/module nn/packed_sequence nn/parameter nn/rnn nn/rnn_cells nn/slots",
     "load": "load_into",
     "all": "tenon",
 }
