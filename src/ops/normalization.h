@@ -1,0 +1,25 @@
+// What the normalizing operators have in common.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+// What statistics of that dtype are calculated in: float32 for 16-bit floats.
+DType norm_dtype(DType dtype);
+// NotImplementedError unless the input is floating; DTypeError unless the parameters are of its
+// dtype, or all float32 where the input is of 16 bits; DeviceError unless all are on its device.
+void check_norm_parameters(std::string_view op, std::string_view kernel, const Tensor& input,
+                           std::initializer_list<const std::optional<Tensor>*> parameters);
+
+// Packed, in the dtype statistics are calculated in. Undefined if there is none.
+Tensor norm_operand(const std::optional<Tensor>& tensor, DType dtype);
+
+// How many pieces sums over that many rows of n elements are made of, whatever the threads.
+std::int64_t norm_pieces(std::int64_t rows, std::int64_t n);
+
+}  // namespace tenon
