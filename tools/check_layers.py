@@ -30,9 +30,9 @@ HEADER_LAYER = {
     "core": "detail/tensor_arithmetic detail/tensor_methods detail/tensor_reductions autograd body device_backend flattened generator layout printing removable_handle saved_tensor state_dict storage tensor value",
     "io": "checkpoint convert key_map map_location save",
     "dispatch": "custom_op gradient op_call op_info wrapper detail/dispatcher detail/op_arguments detail/recorded_node",
-    "ops": "arithmetic arithmetic_ops attention factories functional fused indexing matmul normalization ops padding picking random reductions selection sorting",
+    "ops": "activation activation_ops arithmetic arithmetic_ops attention factories functional fused indexing matmul normalization ops padding picking random reductions selection sorting",
     "autograd": "backward",
-    "nn": "nn/callable nn/containers nn/conversion nn/dropout nn/embedding nn/flatten nn/hooks nn/init nn/linear nn/load_state_dict nn/module nn/normalization nn/packed_sequence nn/parameter nn/rnn nn/rnn_cells nn/slots",
+    "nn": "nn/activation nn/callable nn/containers nn/conversion nn/dropout nn/embedding nn/flatten nn/hooks nn/init nn/linear nn/load_state_dict nn/module nn/normalization nn/packed_sequence nn/parameter nn/rnn nn/rnn_cells nn/slots",
     "load": "load_into",
     "all": "tenon",
 }

@@ -1,6 +1,8 @@
 // All of Tenon.
 #pragma once
 
+#include "tenon/activation.h"
+#include "tenon/activation_ops.h"
 #include "tenon/arithmetic.h"
 #include "tenon/arithmetic_ops.h"
 #include "tenon/attention.h"
@@ -23,6 +25,7 @@
 #include "tenon/load_into.h"
 #include "tenon/map_location.h"
 #include "tenon/matmul.h"
+#include "tenon/nn/activation.h"
 #include "tenon/nn/callable.h"
 #include "tenon/nn/containers.h"
 #include "tenon/nn/conversion.h"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "ops/activation_gradients.h"
 #include "tenon/arithmetic.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
@@ -110,12 +111,16 @@ Tensor unary_gradient(Unary function, const Tensor& grad, const Tensor& self,
     case Unary::atan: return grad / (squared(self) + 1).conj();
     case Unary::sinh: return grad * self.cosh().conj();
     case Unary::cosh: return grad * self.sinh().conj();
-    case Unary::tanh: return grad * (-squared(result) + 1).conj();
+    case Unary::tanh:
+      if (!result.is_complex()) return activation_backward(Activation::tanh, grad, result);
+      return grad * (-squared(result) + 1).conj();
     case Unary::asinh: return grad * (squared(self) + 1).rsqrt().conj();
     case Unary::acosh: return grad * ((self - 1).rsqrt() * (self + 1).rsqrt()).conj();
     case Unary::atanh: return grad / (-squared(self) + 1).conj();
-    case Unary::sigmoid: return grad * ((-result + 1) * result).conj();
-    case Unary::relu: return masked_fill(grad, result <= 0, 0);
+    case Unary::sigmoid:
+      if (!result.is_complex()) return activation_backward(Activation::sigmoid, grad, result);
+      return grad * ((-result + 1) * result).conj();
+    case Unary::relu: return activation_backward(Activation::threshold, grad, result);
     case Unary::erf: return grad * (-squared(self)).exp() * (2 * kInvSqrtPi);
     case Unary::erfc: return grad * (-squared(self)).exp() * (-2 * kInvSqrtPi);
     case Unary::erfinv: return grad * squared(self.erfinv()).exp() * (0.5 / kInvSqrtPi);

@@ -1,5 +1,5 @@
 // Methods of Tensor whose functions, and what they do, are in tenon/fused.h, tenon/selection.h,
-// tenon/matmul.h, tenon/picking.h and tenon/sorting.h.
+// tenon/matmul.h, tenon/picking.h, tenon/sorting.h and tenon/activation.h.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 #include "tenon/api.h"
 #include "tenon/detail/tensor_arithmetic.h"
+#include "tenon/detail/tensor_reductions.h"
 #include "tenon/scalar.h"
 
 namespace tenon {
@@ -94,6 +95,10 @@ class TENON_API TensorMethods {
   Tensor bmm(const Tensor& mat2) const;
   Tensor matmul(const Tensor& other) const;
   Tensor outer(const Tensor& vec2) const;
+
+  Tensor softmax(std::int64_t dim, DTypeOption options = {}) const;
+  Tensor log_softmax(std::int64_t dim, DTypeOption options = {}) const;
+  Tensor hardshrink(double lambd = 0.5) const;
 
  protected:
   TensorMethods() noexcept = default;
