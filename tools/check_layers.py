@@ -32,7 +32,7 @@ HEADER_LAYER = {
     "dispatch": "custom_op gradient op_call op_info wrapper detail/dispatcher detail/op_arguments detail/recorded_node",
     "ops": "activation activation_ops arithmetic arithmetic_ops attention factories functional fused indexing matmul normalization ops padding picking random reductions selection sorting",
     "autograd": "backward",
-    "nn": "nn/activation nn/callable nn/containers nn/conversion nn/dropout nn/embedding nn/flatten nn/hooks nn/init nn/linear nn/load_state_dict nn/module nn/normalization nn/packed_sequence nn/parameter nn/rnn nn/rnn_cells nn/slots",
+    "nn": "nn/activation nn/callable nn/containers nn/conversion nn/dropout nn/embedding nn/flatten nn/hooks nn/init nn/linear nn/load_state_dict nn/module nn/multihead_attention nn/normalization nn/packed_sequence nn/parameter nn/rnn nn/rnn_cells nn/slots nn/transformer",
     "load": "load_into",
     "all": "tenon",
 }

@@ -7,7 +7,9 @@
 // dropout, or where the mask itself has a gradient, they are.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <tuple>
 
 #include "tenon/api.h"
 #include "tenon/op_info.h"
@@ -44,5 +46,31 @@ struct AttentionOptions {
 TENON_API Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key,
                                               const Tensor& value,
                                               const AttentionOptions& options = {});
+
+struct MultiHeadAttentionOptions {
+  bool training = true;          // dropout is applied
+  Tensor key_padding_mask = {};  // (N, S), or (S): bools of keys to leave out, or numbers to add
+  bool need_weights = true;
+  Tensor attn_mask = {};  // (L, S) or (N * heads, L, S): bools of what to leave out, or numbers
+  bool use_separate_proj_weight = false;  // the three below instead of in_proj_weight
+  Tensor q_proj_weight = {};
+  Tensor k_proj_weight = {};
+  Tensor v_proj_weight = {};
+  Tensor static_k = {};  // (N * heads, S, features of a head), instead of what key gives
+  Tensor static_v = {};
+  bool average_attn_weights = true;  // over heads
+  bool is_causal = false;            // a hint: that is what the mask says
+  bool batch_first = false;          // ours: tensors are (N, L, E), and nothing is transposed
+};
+// What nn::MultiheadAttention does, of a query (L, N, E) or (L, E): its result, and the weights,
+// (N, L, S) or, not averaged, (N, heads, L, S), which are undefined unless they are needed. Those
+// that may be undefined: in_proj_weight, in_proj_bias, bias_k, bias_v and out_proj_bias. ShapeError,
+// DTypeError or ValueError if they do not fit.
+TENON_API std::tuple<Tensor, Tensor> multi_head_attention_forward(
+    const Tensor& query, const Tensor& key, const Tensor& value, std::int64_t embed_dim_to_check,
+    std::int64_t num_heads, const Tensor& in_proj_weight, const Tensor& in_proj_bias,
+    const Tensor& bias_k, const Tensor& bias_v, bool add_zero_attn, double dropout_p,
+    const Tensor& out_proj_weight, const Tensor& out_proj_bias,
+    const MultiHeadAttentionOptions& options = {});
 
 }  // namespace tenon
