@@ -195,9 +195,10 @@ class Forward {
       multiply(rows, features, n, {scores, n, false}, value_.rows_from(number, from),
                scratch.sums.get(), from > 0);
     }
+    T* const first = out_.row(number, begin);
     for (std::int64_t r = 0; r < rows; ++r) {
       const T total = scratch.totals[r];
-      T* to = out_.row(number, begin + r);
+      T* to = first + r * out_.leading();
       if (total == 0) {
         std::fill_n(to, features, T(0));
         log_sum_[number * size_.queries + begin + r] = std::numeric_limits<T>::infinity();
@@ -266,8 +267,9 @@ class Backward {
     const std::int64_t limit = settings_.is_causal ? std::min(size_.keys, end) : size_.keys;
     const T scale = static_cast<T>(settings_.scale);
     // The mean of a row's gradients of weights, weighted with them, is that of its result.
+    const T *grads_of = grad_.row(number, begin), *outs = out_.row(number, begin);
     for (std::int64_t r = 0; r < rows; ++r) {
-      const T *grad = grad_.row(number, begin + r), *out = out_.row(number, begin + r);
+      const T *grad = grads_of + r * grad_.leading(), *out = outs + r * out_.leading();
       T sum = 0;
       for (std::int64_t j = 0; j < value_features; ++j) sum += grad[j] * out[j];
       scratch.means[r] = sum;

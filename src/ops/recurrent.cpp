@@ -6,7 +6,9 @@
 #include "base/text.h"
 #include "core/element_copy.h"
 #include "ops/operands.h"
+#include "ops/recurrent_gradients.h"
 #include "ops/recurrent_kernels.h"
+#include "tenon/autograd.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
@@ -31,7 +33,8 @@ constinit OpInfo recurrent_layer::info{"_recurrent_layer", kind};
 struct recurrent_layer_backward {
   using Signature = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>(
       const std::optional<Tensor>& grad, const std::optional<Tensor>& grad_state,
-      const std::optional<Tensor>& grad_cell, const Tensor& out, const Tensor& kept,
+      const std::optional<Tensor>& grad_cell, const std::optional<Tensor>& grad_kept,
+      const std::optional<Tensor>& grad_cells, const Tensor& out, const Tensor& kept,
       const Tensor& cells, const Tensor& state, const std::optional<Tensor>& cell,
       const Tensor& weight, const std::optional<Tensor>& projection, const Dims& batch_sizes,
       RecurrentKind kind, bool reverse);
@@ -88,11 +91,25 @@ struct Rule<op::recurrent_layer> {
                        const std::optional<Tensor>& /*bias*/,
                        const std::optional<Tensor>& projection, const Dims& batch_sizes,
                        RecurrentKind kind, bool reverse) {
-    const auto [of_projected, of_state, of_cell, of_weight, of_bias, of_projection] =
-        call<op::recurrent_layer_backward>(grads[0], grads[1], grads[2], g.result(0), g.result(3),
-                                           g.result(4), state, cell, weight, projection,
-                                           batch_sizes, kind, reverse);
-    const Tensor all[] = {of_projected, of_state, of_cell, of_weight, of_bias, of_projection};
+    std::array<Tensor, 6> all;
+    if (is_grad_enabled()) {
+      const DType dtype = wide(weight.dtype());
+      const auto exact = [&](const Tensor& tensor) {
+        return tensor.defined() ? tensor.to(dtype) : tensor;
+      };
+      const RecurrentWeights weights{
+          weight.to(dtype), {}, projection ? std::optional(projection->to(dtype)) : std::nullopt};
+      const RecurrentGradients of = recurrent_gradients(
+          plan_of(kind, reverse, batch_sizes, weight),
+          {exact(grads[0]), exact(grads[1]), exact(grads[2]), grads[3], grads[4]},
+          {exact(g.result(0)), {}, {}, g.result(3), g.result(4)}, state.to(dtype),
+          cell ? cell->to(dtype) : Tensor(), weights);
+      all = {of.projected, of.state, of.cell, of.hidden, of.bias, of.projection};
+    } else {
+      std::tie(all[0], all[1], all[2], all[3], all[4], all[5]) = call<op::recurrent_layer_backward>(
+          grads[0], grads[1], grads[2], grads[3], grads[4], g.result(0), g.result(3), g.result(4),
+          state, cell, weight, projection, batch_sizes, kind, reverse);
+    }
     for (std::size_t i = 0; i < std::size(all); ++i) {
       if (g.wanted(i)) g.set(i, all[i]);
     }
@@ -140,19 +157,17 @@ struct Rule<op::recurrent_layer> {
   }
 };
 
-// Without a gradient of its own: running a recurrent layer backwards twice is an error that names
-// it.
+// Where its gradient is to be recorded, recurrent_gradients() is called instead.
 template <>
 struct Rule<op::recurrent_layer_backward> {
-  static constexpr std::string_view gradient = "RecurrentLayerBackwardBackward0";
-  static std::array<Layout, 6> infer(const std::optional<Tensor>& /*grad*/,
-                                     const std::optional<Tensor>& /*grad_state*/,
-                                     const std::optional<Tensor>& /*grad_cell*/, const Tensor& out,
-                                     const Tensor& /*kept*/, const Tensor& /*cells*/,
-                                     const Tensor& state, const std::optional<Tensor>& cell,
-                                     const Tensor& weight, const std::optional<Tensor>& projection,
-                                     const Dims& /*batch_sizes*/, RecurrentKind kind,
-                                     bool /*reverse*/) {
+  static constexpr std::string_view gradient = no_gradient;
+  static std::array<Layout, 6> infer(
+      const std::optional<Tensor>& /*grad*/, const std::optional<Tensor>& /*grad_state*/,
+      const std::optional<Tensor>& /*grad_cell*/, const std::optional<Tensor>& /*grad_kept*/,
+      const std::optional<Tensor>& /*grad_cells*/, const Tensor& out, const Tensor& /*kept*/,
+      const Tensor& /*cells*/, const Tensor& state, const std::optional<Tensor>& cell,
+      const Tensor& weight, const std::optional<Tensor>& projection, const Dims& /*batch_sizes*/,
+      RecurrentKind kind, bool /*reverse*/) {
     const auto packed = [&](const Shape& shape) {
       return Layout::packed(shape, wide(out.dtype()), out.device());
     };
@@ -166,6 +181,7 @@ struct Rule<op::recurrent_layer_backward> {
   }
   static void cpu(std::array<Tensor, 6>& grads, const std::optional<Tensor>& grad,
                   const std::optional<Tensor>& grad_state, const std::optional<Tensor>& grad_cell,
+                  const std::optional<Tensor>& grad_kept, const std::optional<Tensor>& grad_cells,
                   const Tensor& out, const Tensor& kept, const Tensor& cells, const Tensor& state,
                   const std::optional<Tensor>& cell, const Tensor& weight,
                   const std::optional<Tensor>& projection, const Dims& batch_sizes,
@@ -181,9 +197,12 @@ struct Rule<op::recurrent_layer_backward> {
     };
     begin(to.state, grad_state);
     begin(to.cell, cell ? grad_cell : std::nullopt);
-    const RecurrentState from{plain(out, dtype), {}, {}, kept, cells};
+    const auto given = [&](const std::optional<Tensor>& tensor) {
+      return tensor ? plain(*tensor, dtype) : Tensor();
+    };
     run_recurrent_backward(plan_of(kind, reverse, batch_sizes, weight), to,
-                           grad ? plain(*grad, dtype) : Tensor(), from, plain(state, dtype),
+                           {given(grad), {}, {}, given(grad_kept), given(grad_cells)},
+                           {plain(out, dtype), {}, {}, kept, cells}, plain(state, dtype),
                            cell ? plain(*cell, dtype) : nothing(dtype),
                            {plain(weight, dtype), std::nullopt, plain(projection, dtype)});
   }

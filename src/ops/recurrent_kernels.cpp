@@ -70,7 +70,7 @@ void run(const RecurrentPlan& plan, const RecurrentState& to, const Tensor& proj
          const RecurrentWeights& weights) {
   const std::int64_t h = plan.hidden, width = plan.gates() * h, shown = to.state.size(1);
   const std::int64_t batch = to.state.size(0);
-  const Tensor by = weights.hidden.t();
+  const Tensor by = weights.hidden.t().contiguous();
   const Tensor product = room(batch, width, projected);
   const Tensor raw = weights.projection ? room(batch, h, projected) : to.state;
   const T* in = projected.data<T>();
@@ -99,31 +99,39 @@ void run(const RecurrentPlan& plan, const RecurrentState& to, const Tensor& proj
   }
 }
 
+// Of what was kept of a row, if that has a gradient itself: when the gradient is run backwards.
+template <class T>
+struct KeptGradient {
+  const T* row;
+  T operator()(std::int64_t i) const { return row == nullptr ? T(0) : row[i]; }
+};
+
 // Gradients of the gates of a row from those of its state (and cell), in place.
 template <class T>
-void lstm_back(const T* kept, const T* before, const T* grad, T* of_cell, T* of_gates,
-               std::int64_t n) {
+void lstm_back(const T* kept, const T* before, const T* grad, KeptGradient<T> more, T* of_cell,
+               T* of_gates, std::int64_t n) {
   for (std::int64_t j = 0; j < n; ++j) {
     const T in = kept[j], forget = kept[n + j], now = kept[2 * n + j], out = kept[3 * n + j],
             shown = kept[4 * n + j];
-    const T of = of_cell[j] + grad[j] * out * (1 - shown * shown);
-    of_gates[j] = of * now * in * (1 - in);
-    of_gates[n + j] = of * before[j] * forget * (1 - forget);
-    of_gates[2 * n + j] = of * in * (1 - now * now);
-    of_gates[3 * n + j] = grad[j] * shown * out * (1 - out);
+    const T of = of_cell[j] + (grad[j] * out + more(4 * n + j)) * (1 - shown * shown);
+    of_gates[j] = (of * now + more(j)) * in * (1 - in);
+    of_gates[n + j] = (of * before[j] + more(n + j)) * forget * (1 - forget);
+    of_gates[2 * n + j] = (of * in + more(2 * n + j)) * (1 - now * now);
+    of_gates[3 * n + j] = (grad[j] * shown + more(3 * n + j)) * out * (1 - out);
     of_cell[j] = of * forget;
   }
 }
 template <class T>
-void gru_back(const T* kept, const T* before, const T* grad, T* of_projected, T* of_hidden,
-              T* passed, std::int64_t n) {
+void gru_back(const T* kept, const T* before, const T* grad, KeptGradient<T> more, T* of_projected,
+              T* of_hidden, T* passed, std::int64_t n) {
   for (std::int64_t j = 0; j < n; ++j) {
     const T reset = kept[j], keep = kept[n + j], now = kept[2 * n + j], hidden = kept[3 * n + j];
-    const T of_now = grad[j] * (1 - keep) * (1 - now * now);
-    of_hidden[j] = of_projected[j] = of_now * hidden * reset * (1 - reset);
-    of_hidden[n + j] = of_projected[n + j] = grad[j] * (before[j] - now) * keep * (1 - keep);
+    const T of_now = (grad[j] * (1 - keep) + more(2 * n + j)) * (1 - now * now);
+    of_hidden[j] = of_projected[j] = (of_now * hidden + more(j)) * reset * (1 - reset);
+    of_hidden[n + j] = of_projected[n + j] =
+        (grad[j] * (before[j] - now) + more(n + j)) * keep * (1 - keep);
     of_projected[2 * n + j] = of_now;
-    of_hidden[2 * n + j] = of_now * reset;
+    of_hidden[2 * n + j] = of_now * reset + more(3 * n + j);
     passed[j] = grad[j] * keep;
   }
 }
@@ -134,7 +142,7 @@ void rnn_back(const T* out, const T* grad, bool relu, T* of_gates, std::int64_t 
 }
 
 template <class T>
-void run_backward(const RecurrentPlan& plan, const RecurrentGradients& to, const Tensor& grad_out,
+void run_backward(const RecurrentPlan& plan, const RecurrentGradients& to, const RecurrentState& of,
                   const RecurrentState& from, const Tensor& first_state, const Tensor& first_cell,
                   const RecurrentWeights& weights) {
   const std::int64_t h = plan.hidden, width = plan.gates() * h, shown = to.state.size(1);
@@ -149,7 +157,10 @@ void run_backward(const RecurrentPlan& plan, const RecurrentGradients& to, const
   const Tensor passed = gru ? room(batch, h, from.out) : Tensor();
   const auto steps = steps_of(plan);
   const T *outs = from.out.data<T>(), *cells = from.cells.data<T>(), *kept = from.kept.data<T>();
-  const T* grads = grad_out.defined() ? grad_out.data<T>() : nullptr;
+  const auto if_there = [](const Tensor& tensor) -> const T* {
+    return tensor.defined() ? tensor.data<T>() : nullptr;
+  };
+  const T *grads = if_there(of.out), *of_kept = if_there(of.kept), *of_cells = if_there(of.cells);
   const T *state0 = first_state.data<T>(), *cell0 = first_cell.data<T>();
   T *of_state = to.state.data<T>(), *of_cell = to.cell.data<T>();
   T *earlier = before.data<T>(), *of_gates = to.projected.data<T>(),
@@ -172,11 +183,15 @@ void run_backward(const RecurrentPlan& plan, const RecurrentGradients& to, const
     for_each_row(step->size, width, [&](std::int64_t r) {
       const std::int64_t row = step->first + r;
       const T* grad = of_raw + r * h;
+      const KeptGradient<T> more{of_kept == nullptr ? nullptr : of_kept + row * plan.kept() * h};
       if (lstm) {
         const T* cell = r < step->carried ? cells + (step->earlier + r) * h : cell0 + r * h;
-        lstm_back(kept + row * 5 * h, cell, grad, of_cell + r * h, of_gates + row * width, h);
+        T* next = of_cell + r * h;
+        for (std::int64_t j = 0; of_cells != nullptr && j < h; ++j)
+          next[j] += of_cells[row * h + j];
+        lstm_back(kept + row * 5 * h, cell, grad, more, next, of_gates + row * width, h);
       } else if (gru) {
-        gru_back(kept + row * 4 * h, earlier + row * h, grad, of_gates + row * width,
+        gru_back(kept + row * 4 * h, earlier + row * h, grad, more, of_gates + row * width,
                  of_products + row * width, passed.data<T>() + r * h, h);
       } else {
         rnn_back(outs + row * h, grad, plan.kind == RecurrentKind::rnn_relu, of_gates + row * width,
@@ -211,11 +226,12 @@ void run_recurrent(const RecurrentPlan& plan, const RecurrentState& to, const Te
 }
 
 void run_recurrent_backward(const RecurrentPlan& plan, const RecurrentGradients& to,
-                            const Tensor& grad_out, const RecurrentState& from, const Tensor& state,
-                            const Tensor& cell, const RecurrentWeights& weights) {
+                            const RecurrentState& grads, const RecurrentState& from,
+                            const Tensor& state, const Tensor& cell,
+                            const RecurrentWeights& weights) {
   if (from.out.dtype() == float64)
-    return run_backward<double>(plan, to, grad_out, from, state, cell, weights);
-  run_backward<float>(plan, to, grad_out, from, state, cell, weights);
+    return run_backward<double>(plan, to, grads, from, state, cell, weights);
+  run_backward<float>(plan, to, grads, from, state, cell, weights);
 }
 
 }  // namespace tenon

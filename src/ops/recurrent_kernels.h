@@ -34,9 +34,11 @@ struct RecurrentGradients {
   Tensor projected, state, cell, hidden, bias, projection;
 };
 // `to.state` and `to.cell` hold the gradients of the last ones, and end as those of the first ones.
-// grad_out may be undefined. `from` has what the layer gave, and `state` and `cell` it began with.
+// `grads` has those of out, kept and cells, each of which may be undefined. `from` has what the
+// layer gave, and `state` and `cell` it began with.
 void run_recurrent_backward(const RecurrentPlan& plan, const RecurrentGradients& to,
-                            const Tensor& grad_out, const RecurrentState& from, const Tensor& state,
-                            const Tensor& cell, const RecurrentWeights& weights);
+                            const RecurrentState& grads, const RecurrentState& from,
+                            const Tensor& state, const Tensor& cell,
+                            const RecurrentWeights& weights);
 
 }  // namespace tenon

@@ -183,13 +183,34 @@ TEST(Recurrent, HasTheGradientsThatDifferencesSay) {
                             made({2, 3, 3}, 1, float64).requires_grad_()}));
 }
 
-TEST(Recurrent, SaysThatItCannotBeRunBackwardsTwice) {
-  RNN rnn(2, 3, {.dtype = float64});
-  const Tensor x = made({3, 1, 2}, 0, float64).requires_grad_();
-  const auto [out, h] = rnn(x);
-  const auto grads = autograd::grad(std::vector<Tensor>{out.sum()}, std::vector<Tensor>{x},
-                                    {.create_graph = true});
-  expect_error<Error>([&] { grads[0].sum().backward(); }, "RecurrentLayerBackwardBackward0");
+TEST(Recurrent, CanBeRunBackwardsTwice) {
+  const std::vector<std::int64_t> lengths{1, 3};
+  const auto twice = [&](auto&& layer, const std::vector<Shape>& states) {
+    std::vector<Tensor> inputs{made({3, 2, 2}, 0, float64).requires_grad_()};
+    for (const Shape& shape : states)
+      inputs.push_back(made(shape, static_cast<double>(inputs.size()), float64).requires_grad_());
+    for (const Tensor& parameter : layer.parameters()) inputs.push_back(parameter);
+    expect_gradients(
+        [&](const std::vector<Tensor>& at) {
+          const auto packed = pack_padded_sequence(at[0], lengths, {.enforce_sorted = false});
+          if constexpr (std::is_same_v<std::remove_cvref_t<decltype(layer)>, LSTM>) {
+            const auto [out, state] = layer(packed, {at[1], at[2]});
+            return cat({out.data.reshape({-1}), std::get<0>(state).reshape({-1}),
+                        std::get<1>(state).reshape({-1})});
+          } else {
+            const auto [out, state] = layer(packed, at[1]);
+            return cat({out.data.reshape({-1}), state.reshape({-1})});
+          }
+        },
+        inputs, {.atol = 1e-5});
+  };
+  manual_seed(1);
+  twice(LSTM(2, 3, {.bidirectional = true, .proj_size = 2, .dtype = float64}),
+        {{2, 2, 2}, {2, 2, 3}});
+  twice(LSTM(2, 2, {.num_layers = 2, .dtype = float64}), {{2, 2, 2}, {2, 2, 2}});
+  twice(GRU(2, 3, {.bidirectional = true, .dtype = float64}), {{2, 2, 3}});
+  twice(RNN(2, 3, {.bidirectional = true, .dtype = float64}), {{2, 2, 3}});
+  twice(RNN(2, 2, {.nonlinearity = "relu", .dtype = float64}), {{1, 2, 2}});
 }
 
 std::string digest(const Tensor& tensor) {
