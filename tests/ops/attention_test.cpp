@@ -188,6 +188,39 @@ TEST(Attention, TakesAnyStrides) {
   EXPECT_TRUE(strided.transpose(1, 2).is_contiguous());
 }
 
+// A mask that requires grad is calculated with operators.
+TEST(Attention, IsTheSameInBlocksAsInOperators) {
+  auto pick = [state = std::uint64_t{1}](std::int64_t n) mutable {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<std::int64_t>((state >> 33) % static_cast<std::uint64_t>(n));
+  };
+  for (int round = 0; round < 60; ++round) {
+    const std::int64_t b = 1 + pick(3), h = 1 + pick(3), queries = 1 + pick(90),
+                       keys = 1 + pick(600), e = 1 + pick(9), ev = 1 + pick(9);
+    // Rows of heads, heads of rows, every second column, and one for all.
+    const auto laid_out = [&](std::int64_t rows, std::int64_t columns, double seed) {
+      switch (pick(5)) {
+        case 0: return made({b, rows, h, columns}, seed).transpose(1, 2);
+        case 1: return made({b, h, columns, rows}, seed).mT();
+        case 2: return made({b, h, rows, 2 * columns}, seed).index({Ellipsis, Slice({}, {}, 2)});
+        case 3: return made({1, 1, rows, columns}, seed).expand({b, h, rows, columns});
+        default: return made({b, h, rows, columns}, seed);
+      }
+    };
+    const Tensor q = laid_out(queries, e, 0), k = laid_out(keys, e, 1), v = laid_out(keys, ev, 2);
+    const Tensor mask = made({pick(2) == 0 ? 1 : b, 1, queries, keys}, 3);
+    const Tensor kept = pick(2) == 0 ? mask : mask.clone().masked_fill_(mask < -0.9, -1e300);
+    const Tensor in_blocks = scaled_dot_product_attention(q, k, v, {.attn_mask = kept});
+    const Tensor in_operators =
+        scaled_dot_product_attention(q, k, v, {.attn_mask = kept.clone().requires_grad_()});
+    ASSERT_TRUE(allclose(in_blocks, in_operators.detach(), {.rtol = 0, .atol = 1e-12})) << round;
+    const Tensor narrow = scaled_dot_product_attention(q.to(float32), k.to(float32), v.to(float32),
+                                                       {.attn_mask = mask.to(float32)});
+    const Tensor exact = scaled_dot_product_attention(q, k, v, {.attn_mask = mask});
+    ASSERT_TRUE(allclose(narrow.to(float64), exact, {.rtol = 0, .atol = 3e-6})) << round;
+  }
+}
+
 TEST(Attention, HasAGradientOfItsMask) {
   expect_gradients(
       [](const std::vector<Tensor>& at) {
