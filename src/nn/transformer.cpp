@@ -24,6 +24,8 @@ TransformerActivation::TransformerActivation(const std::string& name) {
   }
 }
 
+void detail::throw_no_layer() { throw ValueError("there is no layer to copy: it is null"); }
+
 namespace {
 
 MultiheadAttentionOptions attention_of(const TransformerLayerOptions& options) {

@@ -5,6 +5,7 @@
 #include "nn/recorded_layers.h"
 #include "support/gradcheck.h"
 #include "support/sha256.h"
+#include "tenon/nn/rnn.h"
 
 namespace tenon::nn {
 namespace {
@@ -406,6 +407,37 @@ TEST(Transformers, FindOutThatAMaskIsCausal) {
   EXPECT_TRUE(equal(found, of_bools));
 }
 
+class Reader final : public Callable<Tensor(const Tensor&, const Tensor&)> {
+ public:
+  Child<TransformerEncoder> encoder{this,
+                                    "encoder",
+                                    make<TransformerEncoderLayer>(8, 2, {.dim_feedforward = 4}),
+                                    2,
+                                    {.norm = make<LayerNorm>(8)}};
+  Child<MultiheadAttention> attention{this, "attention", 8, 2, {.dropout = 0.1}};
+  Child<LSTM> lstm{this, "lstm", 8, 8, {.num_layers = 2}};
+
+ protected:
+  Tensor forward(const Tensor& x, const Tensor& mask) override {
+    const Tensor read = encoder(x, {.mask = mask});
+    const auto [seen, weights] = attention(read, x, x, {.need_weights = false, .attn_mask = mask});
+    const Tensor zero = zeros({2, x.size(1), 8});
+    const auto [out, state] = lstm(seen, {zero, zero});
+    return out;
+  }
+};
+
+TEST(Transformers, AreCalledWithOptionsInBracesWhereTheyAreChildren) {
+  Reader reader;
+  const Tensor x = made({4, 3, 8}, 0, float32);
+  EXPECT_EQ(reader(x, causal(4, float32)).shape(), Shape({4, 3, 8}));
+  EXPECT_EQ(reader.encoder->repr().find("(norm): LayerNorm") == std::string::npos, false);
+  const auto copy = clone(reader);
+  copy->eval();
+  reader.eval();
+  EXPECT_TRUE(equal((*copy)(x, causal(4, float32)), reader(x, causal(4, float32))));
+}
+
 TEST(Transformers, WorkOnMeta) {
   const Tensor before = default_generator().get_state();
   Transformer both(
@@ -470,6 +502,8 @@ TEST(Transformers, SayWhatDoesNotFit) {
   expect_error<ValueError>([] { MultiheadAttention(8, 0); }, "got embed_dim=8 and num_heads=0");
   expect_error<ValueError>([] { TransformerEncoderLayer(8, 2, {.activation = "selu"}); },
                            "activation should be relu/gelu, not selu");
+  expect_error<ValueError>(
+      [] { TransformerEncoder(std::shared_ptr<TransformerEncoderLayer>(), 2); }, "null");
   Transformer both(8, 2, {.num_encoder_layers = 1, .num_decoder_layers = 1, .dim_feedforward = 4});
   expect_error<ShapeError>([&] { both(zeros({5, 2, 8}), x); }, "batch number", "[5, 2, 8]");
   expect_error<ShapeError>([&] { both(zeros({5, 3, 6}), x); }, "must be equal to d_model",

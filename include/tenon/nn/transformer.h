@@ -113,6 +113,15 @@ class TENON_API TransformerDecoderLayer
                  const TransformerDecoderLayerCall& options) override;
 };
 
+namespace detail {
+[[noreturn]] TENON_API void throw_no_layer();
+template <class M>
+const M& given(const M* layer) {
+  if (layer == nullptr) throw_no_layer();
+  return *layer;
+}
+}  // namespace detail
+
 struct TransformerEncoderOptions {
   std::shared_ptr<Layer> norm = nullptr;  // of what the last layer gives
   // Accepted, and of no effect: there are no nested tensors, and padding is calculated like the
@@ -135,7 +144,7 @@ class TENON_API TransformerEncoder
                      const Options& options = {});
   TransformerEncoder(const std::shared_ptr<TransformerEncoderLayer>& encoder_layer,
                      std::int64_t num_layers, const Options& options = {})
-      : TransformerEncoder(*encoder_layer, num_layers, options) {}
+      : TransformerEncoder(detail::given(encoder_layer.get()), num_layers, options) {}
 
   Child<ModuleList<TransformerEncoderLayer>> layers{this, "layers"};
   std::int64_t num_layers;
@@ -167,7 +176,7 @@ class TENON_API TransformerDecoder
                      const Options& options = {});
   TransformerDecoder(const std::shared_ptr<TransformerDecoderLayer>& decoder_layer,
                      std::int64_t num_layers, const Options& options = {})
-      : TransformerDecoder(*decoder_layer, num_layers, options) {}
+      : TransformerDecoder(detail::given(decoder_layer.get()), num_layers, options) {}
 
   Child<ModuleList<TransformerDecoderLayer>> layers{this, "layers"};
   std::int64_t num_layers;
