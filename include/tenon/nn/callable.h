@@ -57,6 +57,12 @@ class Callable<R(A...)> : public Module {
   using ForwardPreHook = std::function<void(Module&, Args& args)>;
   using ForwardHook = std::function<void(Module&, const Args& args, R& result)>;
 
+  // Whether the first arguments can be made from these. (Before what asks it.)
+  template <class... B>
+  static constexpr bool begins_with = []<std::size_t... I>(std::index_sequence<I...>) {
+    return (std::is_constructible_v<std::tuple_element_t<I, Args>, B> && ...);
+  }(std::index_sequence_for<B...>());
+
   // So that it can be called at once: net.eval()(x).
   Callable& eval() {
     Module::eval();
@@ -72,7 +78,7 @@ class Callable<R(A...)> : public Module {
   }
   // The rest of the arguments made from nothing.
   template <class... B>
-    requires(sizeof...(B) > 0 && sizeof...(B) < sizeof...(A))
+    requires(sizeof...(B) > 0 && sizeof...(B) < sizeof...(A) && begins_with<B...>)
   R operator()(B&&... args) {
     return with_defaults(std::index_sequence_for<B...>(),
                          std::make_index_sequence<sizeof...(A) - sizeof...(B)>(),

@@ -20,6 +20,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
@@ -135,6 +136,11 @@ void note_exact_type_of(M& module) {
     note_exact_type(module, type);
   }
 }
+
+// What forward of a Callable takes at a place.
+template <class C, std::size_t I>
+  requires(std::tuple_size_v<typename C::Args> > I)
+using ArgumentOf = std::tuple_element_t<I, typename C::Args>;
 
 // M::Options, or something nobody can write.
 class NoOptions {
@@ -326,6 +332,20 @@ class Child final : public ChildSlot {
   template <class... A>
   decltype(auto) operator()(A&&... args) const {
     return (**this)(std::forward<A>(args)...);
+  }
+  // Braces say nothing about their type: an argument in them, after one or more others, is what
+  // forward takes there.
+  template <class A, class C = M>
+  decltype(auto) operator()(A&& a, const detail::ArgumentOf<C, 1>& last) const {
+    return (**this)(std::forward<A>(a), last);
+  }
+  template <class A, class B, class C = M>
+  decltype(auto) operator()(A&& a, B&& b, const detail::ArgumentOf<C, 2>& last) const {
+    return (**this)(std::forward<A>(a), std::forward<B>(b), last);
+  }
+  template <class A, class B, class D, class C = M>
+  decltype(auto) operator()(A&& a, B&& b, D&& c, const detail::ArgumentOf<C, 3>& last) const {
+    return (**this)(std::forward<A>(a), std::forward<B>(b), std::forward<D>(c), last);
   }
 
  private:

@@ -68,13 +68,13 @@ std::shared_ptr<const Product> product_of(std::int64_t m, std::int64_t n, std::i
 }  // namespace
 
 void onednn_multiply(std::int64_t m, std::int64_t n, std::int64_t k, const PackedMatrix& a,
-                     const PackedMatrix& b, float* out, std::int64_t out_leading) {
+                     const PackedMatrix& b, float* out, std::int64_t out_leading, float beta) {
   limit_instruction_set();
   const onednn::OneThread alone;
   const dnnl_status_t status =
       dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k, 1,
                  static_cast<const float*>(a.data), a.leading, static_cast<const float*>(b.data),
-                 b.leading, 0, out, out_leading);
+                 b.leading, beta, out, out_leading);
   if (status == dnnl_success) return;
   if (status == dnnl_out_of_memory)
     throw OutOfMemoryError(

@@ -20,9 +20,10 @@ struct PackedMatrix {
   bool transposed;
 };
 
-// out = a * b, m by k times k by n; rows of out are `out_leading` elements apart. All of float32.
+// out = a * b + beta * out, m by k times k by n; rows of out are `out_leading` elements apart. All
+// of float32. With a beta of 0 out is not read.
 void onednn_multiply(std::int64_t m, std::int64_t n, std::int64_t k, const PackedMatrix& a,
-                     const PackedMatrix& b, float* out, std::int64_t out_leading);
+                     const PackedMatrix& b, float* out, std::int64_t out_leading, float beta = 0);
 // The same of bfloat16, added up in float; the result is bfloat16 or float32. False: oneDNN has
 // none for this machine.
 bool onednn_multiply_bfloat16(std::int64_t m, std::int64_t n, std::int64_t k, const PackedMatrix& a,
