@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Writes docs/api.md: every layer's constructor and every function of layers, from the headers.
+
+    tools/api_docs.py            writes it
+    tools/api_docs.py --check    exits 1 if it is not what the headers say
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TARGET = ROOT / "docs" / "api.md"
+
+# Headers of functions, in the order of the document. Layers are in include/tenon/nn.
+FUNCTIONS = ["functional", "convolution", "pooling", "normalization", "activation", "attention", "loss", "padding", "interpolation", "einsum"]
+NOT_LAYERS = {"callable", "conversion", "hooks", "init", "load_state_dict", "module", "parameter", "slots"}
+
+COMMENT = re.compile(r"//[^\n]*")
+STRUCT = re.compile(r"\n( *)struct (?:TENON_API )?(\w*Options) \{(.*?)\n\1\};", re.S)
+ALIAS = re.compile(r"\busing\s+(\w*Options)\s*=\s*([\w:]+);")
+FIELD = re.compile(r"([\w:<>, ]+?)\s+(\w+)\s*(?:=\s*(.*?))?;", re.S)
+CLASS = re.compile(r"\n(?:template <[^>]*>\n)?class (?:TENON_API )?(\w+)(?: final)?\s*:\s*public ([^{;]*?)\{(.*?)\n\};", re.S)
+FUNCTION = re.compile(r"\n(?:TENON_API|inline)\s+([\w:<>, ]+?[&>\w])\s+(\w+)(?=\()")
+
+
+def squeezed(text):
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def parenthesised(text, start):
+    """What is between the parenthesis at `start` and the one that closes it."""
+    depth = 0
+    for i in range(start, len(text)):
+        depth += text[i] == "("
+        depth -= text[i] == ")"
+        if depth == 0:
+            return text[start + 1:i]
+    return ""
+
+
+def split_arguments(text):
+    out, depth, start = [], 0, 0
+    for i, c in enumerate(text):
+        depth += c in "(<{"
+        depth -= c in ")>}"
+        if c == "," and depth == 0:
+            out.append(text[start:i])
+            start = i + 1
+    return [squeezed(one) for one in out + [text[start:]] if one.strip()]
+
+
+def plain_type(text):
+    text = re.sub(r"\bconst\b|&", "", text)
+    return squeezed(text).replace("std::int64_t", "int").replace("std::string_view", "string").replace("std::string", "string").replace("std::", "")
+
+
+class Headers:
+    def __init__(self):
+        self.options, self.aliases, self.texts, self.bases, self.own_options = {}, {}, {}, {}, {}
+        for path in sorted((ROOT / "include").glob("tenon/**/*.h")):
+            text = COMMENT.sub("", path.read_text())
+            self.texts[path] = text
+            for indent, name, body in STRUCT.findall(text):
+                if indent:
+                    name = f"{path.stem}.{name}"  # of a class
+                fields = []
+                for kind, field, default in FIELD.findall(body):
+                    fields.append((plain_type(kind), field, squeezed(default or "")))
+                self.options[name] = fields
+            for name, target in ALIAS.findall(text):
+                if name != "Options":
+                    self.aliases[name] = target.split("::")[-1]
+            for name, bases, body in CLASS.findall(text):
+                self.bases[name] = re.findall(r"\w+", bases)
+                used = re.search(r"using Options = ([\w:]+);", body)
+                if used:
+                    self.own_options[name] = used.group(1).split("::")[-1]
+
+    def options_of(self, name):
+        """The options of a class, which may be its base's."""
+        if name in self.own_options:
+            return self.own_options[name]
+        found = (self.options_of(base) for base in self.bases.get(name, []) if base != name)
+        return next((one for one in found if one), None)
+
+    def fields(self, name):
+        while name in self.aliases and name not in self.options:
+            name = self.aliases[name]
+        return self.options.get(name, [])
+
+    def braces(self, name):
+        shown = []
+        for kind, field, default in self.fields(name):
+            if not default or default == "{}":
+                default = f"({kind})" if kind.startswith("optional") or kind == "Tensor" else f"({kind}) {{}}"
+            shown.append(f".{field} = {default}")
+        return "{" + ", ".join(shown) + "}"
+
+    def argument(self, text):
+        """An argument as a caller sees it: options are spelled out, others have their name."""
+        declared, _, default = text.partition("=")
+        words = declared.strip().split()
+        name = words[-1].lstrip("&*")
+        kind = plain_type(" ".join(words[:-1])) if len(words) > 1 else plain_type(declared)
+        last = kind.split("::")[-1].rstrip("&")
+        if last.endswith("Options"):
+            return self.braces(last)
+        if name == kind or not name:
+            return kind
+        return f"{name}: {kind}" + (f" = {default.strip()}" if default.strip() else "")
+
+
+def constructors(headers, stem, name, body):
+    public = body.split(" protected:")[0].split(" private:")[0]
+    own = headers.options_of(name)
+    out = []
+    for match in re.finditer(rf"\n  (?:explicit )?{name}(?=\()", public):
+        arguments = split_arguments(parenthesised(public, match.end()))
+        if len(arguments) == 1 and re.match(rf"const {name}\s*&", arguments[0]):
+            continue
+        if any("Ms>" in one or "..." in one for one in arguments):
+            continue
+        shown = []
+        for one in arguments:
+            if own and re.match(r"(const )?Options\b", one):
+                one = one.replace("Options", own, 1)
+            elif re.match(r"(const )?Options\b", one):
+                one = one.replace("Options", f"{stem}.Options", 1)
+            shown.append(headers.argument(one))
+        out.append(f"{name}({', '.join(shown)})")
+    return out
+
+
+def document():
+    headers = Headers()
+    lines = ["# Layers and functions", "",
+             "Written by `tools/api_docs.py` from the headers. Arguments that PyTorch has no default for are given in its order;",
+             "all others are fields of one aggregate in braces, with its names and defaults. `Dims` takes a number or `{a, b}`.",
+             "Where it says a type in parentheses instead of a value, nothing is the default.", "", "## Layers, `tenon::nn`", ""]
+    for path in sorted((ROOT / "include/tenon/nn").glob("*.h")):
+        if path.stem in NOT_LAYERS:
+            continue
+        found = []
+        text = re.sub(r"namespace detail \{.*?\}  \n", "", headers.texts[path], flags=re.S)
+        for name, _, body in CLASS.findall(text):
+            found += constructors(headers, path.stem, name, body)
+        if not found:
+            continue
+        lines += [f"`tenon/nn/{path.name}`", "", "```"] + found + ["```", ""]
+    lines += ["## Functions, `tenon`", ""]
+    for stem in FUNCTIONS:
+        path = ROOT / f"include/tenon/{stem}.h"
+        if not path.exists():
+            continue
+        found = []
+        text = headers.texts[path]
+        for match in FUNCTION.finditer(text):
+            result, name = match.groups()
+            arguments = split_arguments(parenthesised(text, match.end()))
+            shown = ", ".join(headers.argument(one) for one in arguments)
+            line = f"{name}({shown}) -> {plain_type(result)}"
+            if line not in found:
+                found.append(line)
+        if found:
+            lines += [f"`tenon/{path.name}`", "", "```"] + found + ["```", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main():
+    text = document()
+    if sys.argv[1:] == ["--check"]:
+        if not TARGET.exists() or TARGET.read_text() != text:
+            print("docs/api.md is not what the headers say: run tools/api_docs.py")
+            return 1
+        return 0
+    TARGET.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
