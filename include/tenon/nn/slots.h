@@ -191,6 +191,39 @@ std::shared_ptr<M> make(A&& a, B&& b, C&& c, D&& d, typename detail::OptionsOf<M
       std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), std::forward<D>(d), options);
 }
 
+// A list of sizes in braces, before the options or without them: make<Conv2d>(3, 64, {3, 5}).
+using SizeList = std::initializer_list<std::int64_t>;
+template <class M>
+  requires std::constructible_from<M, Dims>
+std::shared_ptr<M> make(SizeList sizes, typename detail::OptionsOf<M>::type options) {
+  return make<M>(Dims(sizes), std::move(options));
+}
+template <class M>
+  requires std::constructible_from<M, Dims>
+std::shared_ptr<M> make(SizeList sizes) {
+  return make<M>(Dims(sizes));
+}
+template <class M, class A>
+  requires std::constructible_from<M, A, Dims>
+std::shared_ptr<M> make(A&& a, SizeList sizes) {
+  return make<M>(std::forward<A>(a), Dims(sizes));
+}
+template <class M, class A>
+  requires std::constructible_from<M, A, Dims>
+std::shared_ptr<M> make(A&& a, SizeList sizes, typename detail::OptionsOf<M>::type options) {
+  return make<M>(std::forward<A>(a), Dims(sizes), std::move(options));
+}
+template <class M, class A, class B>
+  requires std::constructible_from<M, A, B, Dims>
+std::shared_ptr<M> make(A&& a, B&& b, SizeList sizes) {
+  return make<M>(std::forward<A>(a), std::forward<B>(b), Dims(sizes));
+}
+template <class M, class A, class B>
+  requires std::constructible_from<M, A, B, Dims>
+std::shared_ptr<M> make(A&& a, B&& b, SizeList sizes, typename detail::OptionsOf<M>::type options) {
+  return make<M>(std::forward<A>(a), std::forward<B>(b), Dims(sizes), std::move(options));
+}
+
 // Modules with names of their own: make<Sequential>({{"fc", make<Linear>(3, 5)}, ...}).
 using NamedModuleList = std::initializer_list<std::pair<std::string, std::shared_ptr<Module>>>;
 template <class M>
@@ -269,6 +302,40 @@ class Child final : public ChildSlot {
       : ChildSlot(owner, name) {
     *this = make<M>(std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), std::forward<D>(d),
                     std::move(options));
+  }
+  // Sizes in braces.
+  Child(Module* owner, std::string_view name, SizeList sizes)
+    requires std::constructible_from<M, Dims>
+      : ChildSlot(owner, name) {
+    *this = make<M>(Dims(sizes));
+  }
+  Child(Module* owner, std::string_view name, SizeList sizes, Options options)
+    requires std::constructible_from<M, Dims>
+      : ChildSlot(owner, name) {
+    *this = make<M>(Dims(sizes), std::move(options));
+  }
+  template <class A>
+    requires std::constructible_from<M, A, Dims>
+  Child(Module* owner, std::string_view name, A&& a, SizeList sizes) : ChildSlot(owner, name) {
+    *this = make<M>(std::forward<A>(a), Dims(sizes));
+  }
+  template <class A>
+    requires std::constructible_from<M, A, Dims>
+  Child(Module* owner, std::string_view name, A&& a, SizeList sizes, Options options)
+      : ChildSlot(owner, name) {
+    *this = make<M>(std::forward<A>(a), Dims(sizes), std::move(options));
+  }
+  template <class A, class B>
+    requires std::constructible_from<M, A, B, Dims>
+  Child(Module* owner, std::string_view name, A&& a, B&& b, SizeList sizes)
+      : ChildSlot(owner, name) {
+    *this = make<M>(std::forward<A>(a), std::forward<B>(b), Dims(sizes));
+  }
+  template <class A, class B>
+    requires std::constructible_from<M, A, B, Dims>
+  Child(Module* owner, std::string_view name, A&& a, B&& b, SizeList sizes, Options options)
+      : ChildSlot(owner, name) {
+    *this = make<M>(std::forward<A>(a), std::forward<B>(b), Dims(sizes), std::move(options));
   }
   Child(Module* owner, std::string_view name, NamedModuleList modules)
     requires std::constructible_from<M, NamedModuleList>
