@@ -40,6 +40,9 @@ TEST(NormLayers, HavePyTorchsKeysAndFirstValues) {
   EXPECT_EQ(LayerNorm(3, {.dtype = bfloat16}).weight->dtype(), bfloat16);
   EXPECT_TRUE(LayerNorm(3, {.device = Device("meta")}).bias->is_meta());
   EXPECT_EQ(make<LayerNorm>(3, {.bias = false})->normalized_shape, Dims({3}));
+  EXPECT_EQ(LayerNorm({10}).normalized_shape, Dims({10}));
+  EXPECT_EQ(LayerNorm({4, 5}, {.eps = 1}).normalized_shape, Dims({4, 5}));
+  EXPECT_EQ(RMSNorm({10}).weight->shape(), Shape({10}));
 }
 
 }  // namespace
