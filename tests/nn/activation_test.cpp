@@ -118,6 +118,23 @@ TEST(ActivationLayers, InPlaceTheyWriteIntoTheirInput) {
   expect_error<AutogradError>([&] { layer(leaf); }, "leaf", "in-place");
 }
 
+TEST(ChannelDropoutLayers, PrintAsPyTorchPrintsThemAndWorkWhileTrainingOnly) {
+  EXPECT_EQ(Dropout1d().repr(), "Dropout1d(p=0.5, inplace=False)");
+  EXPECT_EQ(Dropout2d(0.1).repr(), "Dropout2d(p=0.1, inplace=False)");
+  EXPECT_EQ(Dropout3d({.inplace = true}).repr(), "Dropout3d(p=0.5, inplace=True)");
+  EXPECT_EQ(FeatureAlphaDropout().repr(), "FeatureAlphaDropout(p=0.5, inplace=False)");
+  AlphaDropout layer(0.2);
+  EXPECT_EQ(layer.repr(), "AlphaDropout(p=0.2, inplace=False)");
+  const Tensor x = ones({50, 4});
+  manual_seed(1);
+  EXPECT_FALSE(equal(layer(x), x));
+  EXPECT_TRUE(layer.eval()(x).is(x));
+  Dropout2d planes;
+  const Tensor y = planes(ones({6, 5, 2, 2}));
+  EXPECT_TRUE(equal(amax(y, {2, 3}), amin(y, {2, 3})));
+  EXPECT_TRUE(any(y == 0).item<bool>() && any(y == 2).item<bool>());
+}
+
 TEST(ActivationLayers, SayWhatIsWrong) {
   expect_error<ValueError>([] { Hardtanh(1, -1); }, "max_val (-1.0)", "min_val (1.0)");
   Softmax2d planes;
