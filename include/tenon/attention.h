@@ -63,8 +63,8 @@ struct MultiHeadAttentionOptions {
   bool batch_first = false;          // ours: tensors are (N, L, E), and nothing is transposed
 };
 // What nn::MultiheadAttention does, of a query (L, N, E) or (L, E): its result, and the weights,
-// (N, L, S) or, not averaged, (N, heads, L, S), which are undefined unless they are needed. Those
-// that may be undefined: in_proj_weight, in_proj_bias, bias_k, bias_v and out_proj_bias. ShapeError,
+// (N, L, S) or, not averaged, (N, heads, L, S), which are undefined unless they are needed.
+// in_proj_weight, in_proj_bias, bias_k, bias_v and out_proj_bias may be undefined. ShapeError,
 // DTypeError or ValueError if they do not fit.
 TENON_API std::tuple<Tensor, Tensor> multi_head_attention_forward(
     const Tensor& query, const Tensor& key, const Tensor& value, std::int64_t embed_dim_to_check,

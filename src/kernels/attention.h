@@ -7,10 +7,10 @@
 
 namespace tenon {
 
-// One row of scores: each becomes exp(score * scale + mask - maximum), with the largest seen so far,
-// in this block or before, as the maximum, and their sum is added to `sum`. Returns what has become
-// of e^0 with the maximum there was: a factor of whatever was added up with it. Without a mask it
-// is null. A row of nothing but -inf is zeros.
+// One row of scores: each becomes exp(score * scale + mask - maximum), with the largest seen so
+// far, in this block or before, as the maximum, and their sum is added to `sum`. Returns what has
+// become of e^0 with the maximum there was: a factor of whatever was added up with it. Without a
+// mask it is null. A row of nothing but -inf is zeros.
 TENON_API float softmax_block(float* scores, std::int64_t n, float scale, const float* mask,
                               float& maximum, float& sum);
 TENON_API double softmax_block(double* scores, std::int64_t n, double scale, const double* mask,

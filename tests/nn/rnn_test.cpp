@@ -322,6 +322,24 @@ TEST(Recurrent, WorksOnMetaAndWithoutSequences) {
   EXPECT_TRUE(equal(gru.get_parameter("weight_hh_l0").grad(), zeros({12, 4})));
 }
 
+TEST(Recurrent, IsTheSameOnAnyNumberOfThreads) {
+  manual_seed(2);
+  LSTM lstm(40, 300, {.bidirectional = true});
+  const Tensor x = made({4, 60, 40}, 0, float32);
+  const int before = get_num_threads();
+  std::vector<Tensor> outs, grads;
+  for (const int threads : {1, 2, 3}) {
+    set_num_threads(threads);
+    lstm.zero_grad();
+    outs.push_back(std::get<0>(lstm(x)));
+    outs.back().sum().backward();
+    grads.push_back(lstm.get_parameter("weight_hh_l0_reverse").grad());
+  }
+  set_num_threads(before);
+  EXPECT_TRUE(equal(outs[0], outs[1]) && equal(outs[0], outs[2]));
+  EXPECT_TRUE(equal(grads[0], grads[1]) && equal(grads[0], grads[2]));
+}
+
 TEST(Recurrent, RunsHooksForPackedSequencesToo) {
   GRU gru(3, 4);
   int calls = 0;

@@ -291,6 +291,16 @@ TEST(Attention, DrawsDropoutAsPyTorchDoes) {
   EXPECT_TRUE(equal(scaled_dot_product_attention(q, kv, kv, {.dropout_p = 1}), zeros_like(q)));
 }
 
+TEST(Attention, TakesAMaskOfFloatsForNarrowNumbers) {
+  const Tensor q = made({2, 3, 4}, 0, bfloat16), kv = made({2, 5, 4}, 1, bfloat16);
+  const Tensor mask = made({3, 5}, 2, float32);
+  const Tensor exact = scaled_dot_product_attention(q.to(float32), kv.to(float32), kv.to(float32),
+                                                    {.attn_mask = mask});
+  // Rounded once, at the end.
+  EXPECT_TRUE(
+      equal(scaled_dot_product_attention(q, kv, kv, {.attn_mask = mask}), exact.to(bfloat16)));
+}
+
 TEST(Attention, WorksOnMeta) {
   const Tensor q = empty({2, 3, 5, 4}, {.device = "meta"}),
                k = empty({2, 3, 7, 4}, {.device = "meta"});
