@@ -1,5 +1,5 @@
-// Pools: the largest, the mean or another summary of windows that slide over a signal, an image or a
-// volume.
+// Pools: the largest, the mean or another summary of windows that slide over a signal, an image or
+// a volume.
 //
 //   Tensor half = max_pool2d(x, 2);                                // kernel and stride 2
 //   auto [values, indices] = max_pool2d_with_indices(x, 3, {.stride = 2, .padding = 1});

@@ -1,4 +1,5 @@
-// The elements of a tensor in other places, and more than once: copies, where tenon/ops.h has views.
+// The elements of a tensor in other places, and more than once: copies, where tenon/ops.h has
+// views.
 //
 //   Tensor keys = repeat_interleave(k, 4, {.dim = 1});          // each head four times
 //   Tensor shifted = roll(x, {-2, -2}, {.dims = {1, 2}});

@@ -53,11 +53,12 @@ void find_largest(const PoolPlan& plan, const T* in, T* out, std::int64_t* indic
             const std::int64_t row = (d * height.size + h) * width.size;
             for (std::int64_t w = x.first; w < x.last; w += x.step) {
               const T value = in[row + w];
-              // What follows a NaN is compared with it too: only another NaN takes its place.
-              if (value > best || value != value) {
-                best = value;
-                place = row + w;
-              }
+              // Only another NaN takes the place of one. Both are always asked, because which of
+              // the elements is the largest cannot be foreseen, and a branch would be.
+              const bool taken = static_cast<bool>(static_cast<int>(value > best) |
+                                                   static_cast<int>(value != value));
+              best = taken ? value : best;
+              place = taken ? row + w : place;
             }
           }
         }

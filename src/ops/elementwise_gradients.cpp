@@ -177,10 +177,12 @@ Both binary_gradient(Binary function, const Tensor& grad, const Tensor& self, co
     case Binary::pow: {
       Both both;
       if (for_self) {
-        // A number is as precise as it came, which its difference with another is only in double.
-        const bool wide =
-            other.dim() == 0 && (grad.dtype() == float64 || grad.dtype() == complex128);
-        const Tensor power = wide ? other.to(grad.dtype()) : other;
+        // What is calculated of a number of the program alone has the default dtype, and may be
+        // less precise than it.
+        const bool wide = other.body().is_wrapped_number() && itemsize(grad.dtype()) >= 8;
+        const Tensor power =
+            wide ? scalar_tensor(other.item(), {.dtype = grad.dtype(), .device = self.device()})
+                 : other;
         both.self = masked_fill(grad * (power * self.pow(power - 1)).conj(), power == 0, 0);
       }
       if (for_other) {
