@@ -31,7 +31,7 @@ class TENON_API StorageImpl : public RefCounted {
   void* const data;
   const std::size_t nbytes;
   const Device device;
-  // Copies of the bytes in another order (tenon/packed_weights.h). Owned; null while there are none.
+  // Copies of the bytes in another order (tenon/packed_weights.h). Owned; null if there are none.
   std::atomic<PackedCopies*> packed{nullptr};
 };
 

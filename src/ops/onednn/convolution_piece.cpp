@@ -110,8 +110,8 @@ class Maker {
     }
     return strides;
   }
-  // For a tensor with channels first whose positions are packed, and a description with all channels
-  // side by side, or blocks of 16 or 8 of them.
+  // For a tensor with channels first whose positions are packed, and a description with all
+  // channels side by side, or blocks of 16 or 8 of them.
   Turn turn_of(const Dims& dims, const ElementStrides& strides, std::int64_t positions,
                const Description& arranged) const {
     if (p_.dtype != float32) return {};

@@ -20,8 +20,8 @@ namespace tenon {
 namespace {
 
 // Note [Blocks of a packed weight]
-// The weight is taken in blocks of 64 of its rows, each in the order oneDNN likes for 64 rows of the
-// other matrix, and the product is calculated in blocks of 64 by 64 that our pool shares out.
+// The weight is taken in blocks of 64 of its rows, each in the order oneDNN likes for 64 rows of
+// the other matrix, and the product is calculated in blocks of 64 by 64 that our pool shares out.
 // What is left of the rows is a multiple of 16, with rows that nobody asked for, or fewer than 16:
 // so few different products are made ready, whatever number of rows comes along.
 constexpr std::int64_t kBlock = 64, kStep = 16;
@@ -35,15 +35,16 @@ struct Product {
   std::int64_t turned_row = 0;  // see turned_row_of
 };
 
-// A block of 64 rows of a weight, in oneDNN's order, is usually its transpose, with zeros up to a
-// multiple of 16: which we make faster than oneDNN does. Whether it is so is found out by trying.
-// How far rows of the transpose are apart, or 0 if it is something else.
+// The transpose of n rows of k elements, with zeros up to so many bytes.
 void turn(const float* from, std::int64_t from_row, std::int64_t n, std::int64_t k, float* to,
           std::int64_t to_row, std::size_t bytes) {
   if (n != to_row || static_cast<std::size_t>(k * to_row) * sizeof(float) != bytes)
     std::memset(to, 0, bytes);
   transpose_floats(from, from_row, n, k, to, to_row);
 }
+// A block of rows of a weight, in oneDNN's order, is usually its transpose, which we make faster
+// than oneDNN does. Whether it is so is found out by trying. How far rows of the transpose are
+// apart, or 0 if the order is another.
 std::int64_t turned_row_of(const dnnl::memory::desc& weight, std::int64_t n, std::int64_t k) {
   const auto elements = static_cast<std::int64_t>(weight.get_size() / sizeof(float));
   const std::int64_t depth = (k + kStep - 1) / kStep * kStep;
