@@ -8,6 +8,7 @@
 #include <tenon/tenon.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -18,6 +19,9 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "networks/gpt2.h"
+#include "networks/resnet.h"
 
 namespace {
 
@@ -55,6 +59,25 @@ Work training(const Shape& input, A&&... arguments) {
   };
 }
 
+Work attention(bool causal) {
+  const Tensor q = randn({4, 12, 256, 64}), k = randn({4, 12, 256, 64}),
+               v = randn({4, 12, 256, 64});
+  return [=] {
+    const NoGradScope unrecorded;
+    scaled_dot_product_attention(q, k, v, {.is_causal = causal});
+  };
+}
+// Twelve layers of 768, as GPT-2's smallest.
+Work gpt(std::int64_t length) {
+  auto net = nn::make<gpt2::LMHeadModel>(gpt2::Config{});
+  net->eval();
+  const Tensor tokens = randint(0, 50257, {1, length});
+  return [net, tokens] {
+    const NoGradScope unrecorded;
+    (*net)(tokens);
+  };
+}
+
 struct Measurement {
   const char* name;
   std::function<Work()> make;
@@ -87,6 +110,21 @@ const std::vector<Measurement>& measurements() {
       {"conv_3x3_train",
        [] { return training<Conv2d>({4, 64, 56, 56}, 64, 64, 3, ConvOptions{.padding = 1}); }},
       {"linear_512_train", [] { return training<Linear>({512, 1024}, 1024, 1024); }},
+      {"layer_norm", [] { return inference<nn::LayerNorm>({4096, 1024}, 1024); }},
+      {"attention_causal", [] { return attention(true); }},
+      {"attention", [] { return attention(false); }},
+      {"resnet18",
+       [] {
+         return inference<resnet::ResNet>({1, 3, 224, 224}, std::array<int, 4>{2, 2, 2, 2},
+                                          std::int64_t{1000});
+       }},
+      {"resnet18_batch_4",
+       [] {
+         return inference<resnet::ResNet>({4, 3, 224, 224}, std::array<int, 4>{2, 2, 2, 2},
+                                          std::int64_t{1000});
+       }},
+      {"gpt_128", [] { return gpt(128); }},
+      {"gpt_1", [] { return gpt(1); }},
   };
   return all;
 }

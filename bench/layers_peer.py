@@ -10,6 +10,8 @@ import time
 import torch
 from torch import nn
 
+from layers_networks import Gpt, ResNet
+
 CLOCK = time.perf_counter
 
 
@@ -33,6 +35,24 @@ def training(input, layer):
     return work
 
 
+def attention(causal):
+    q, k, v = (torch.randn(4, 12, 256, 64) for _ in range(3))
+
+    def work():
+        with torch.no_grad():
+            nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+    return work
+
+
+def gpt(length):
+    net, tokens = Gpt().eval(), torch.randint(0, 50257, (1, length))
+
+    def work():
+        with torch.no_grad():
+            net(tokens)
+    return work
+
+
 MEASUREMENTS = {
     "linear_1": lambda: inference((1, 1024), nn.Linear(1024, 1024)),
     "linear_64": lambda: inference((64, 1024), nn.Linear(1024, 1024)),
@@ -46,6 +66,13 @@ MEASUREMENTS = {
     "conv_depthwise": lambda: inference((4, 96, 56, 56), nn.Conv2d(96, 96, 3, padding=1, groups=96)),
     "conv_3x3_train": lambda: training((4, 64, 56, 56), nn.Conv2d(64, 64, 3, padding=1)),
     "linear_512_train": lambda: training((512, 1024), nn.Linear(1024, 1024)),
+    "layer_norm": lambda: inference((4096, 1024), nn.LayerNorm(1024)),
+    "attention_causal": lambda: attention(True),
+    "attention": lambda: attention(False),
+    "resnet18": lambda: inference((1, 3, 224, 224), ResNet((2, 2, 2, 2))),
+    "resnet18_batch_4": lambda: inference((4, 3, 224, 224), ResNet((2, 2, 2, 2))),
+    "gpt_128": lambda: gpt(128),
+    "gpt_1": lambda: gpt(1),
 }
 
 

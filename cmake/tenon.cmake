@@ -49,24 +49,34 @@ function(tenon_objects target)
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endfunction()
 
-# The standard headers most files include, compiled once. Not with g++ 12, whose warnings then see mistakes in them; so
-# there, and in a program's own build, every file has to include what it uses.
-set(TENON_PRECOMPILE OFF)
-if(TENON_DEVELOPER AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  set(TENON_PRECOMPILE ON)
-endif()
-if(TENON_PRECOMPILE)
-  tenon_objects(tenon_standard_headers ${CMAKE_CURRENT_LIST_DIR}/empty.cpp)
-  target_precompile_headers(tenon_standard_headers PRIVATE
+# The headers most files include, compiled once: the standard ones, and for operators and layers our own too. A program's own
+# build has none, and one of the tests is such a build: there every file has to include what it uses.
+if(TENON_DEVELOPER)
+  set(standard_headers
     <algorithm> <array> <atomic> <bit> <charconv> <cmath> <complex> <cstdint> <cstring> <functional> <limits> <map> <memory>
     <mutex> <optional> <ostream> <span> <string> <string_view> <unordered_map> <unordered_set> <utility> <variant> <vector>)
+  tenon_objects(tenon_standard_headers ${CMAKE_CURRENT_LIST_DIR}/empty.cpp)
+  target_precompile_headers(tenon_standard_headers PRIVATE ${standard_headers})
+  tenon_objects(tenon_operator_headers ${CMAKE_CURRENT_LIST_DIR}/empty.cpp)
+  target_precompile_headers(tenon_operator_headers PRIVATE ${standard_headers}
+    <tenon/arithmetic.h> <tenon/custom_op.h> <tenon/error.h> <tenon/factories.h> <tenon/gradient.h> <tenon/ops.h>)
+  # From there g++ 12 does not know that they are the system's, and warns of what its optimiser makes of them.
+  set(precompiled_options $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized$<SEMICOLON>-Wno-array-bounds>
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow$<SEMICOLON>-Wno-stringop-overread$<SEMICOLON>-Wno-free-nonheap-object>)
+  target_compile_options(tenon_standard_headers PRIVATE ${precompiled_options})
+  target_compile_options(tenon_operator_headers PRIVATE ${precompiled_options})
 endif()
 
 # tenon_layer(name sources...): one folder of src/, compiled once.
 function(tenon_layer name)
   tenon_objects(layer_${name} ${ARGN})
-  if(TENON_PRECOMPILE)
-    target_precompile_headers(layer_${name} REUSE_FROM tenon_standard_headers)
+  if(TENON_DEVELOPER)
+    target_compile_options(layer_${name} PRIVATE ${precompiled_options})
+    if(name MATCHES "^(ops|autograd|nn|load)$")
+      target_precompile_headers(layer_${name} REUSE_FROM tenon_operator_headers)
+    else()
+      target_precompile_headers(layer_${name} REUSE_FROM tenon_standard_headers)
+    endif()
   endif()
 endfunction()
 

@@ -100,7 +100,7 @@ class Headers:
         """An argument as a caller sees it: options are spelled out, others have their name."""
         declared, _, default = text.partition("=")
         words = declared.strip().split()
-        name = words[-1].lstrip("&*")
+        name = words[-1].lstrip("&*").rstrip("_")
         kind = plain_type(" ".join(words[:-1])) if len(words) > 1 else plain_type(declared)
         last = kind.split("::")[-1].rstrip("&")
         if last.endswith("Options"):

@@ -20,11 +20,9 @@ class BasicBlock final : public nn::Layer {
         conv2(this, "conv2", out, out, 3, {.padding = 1, .bias = false}),
         bn2(this, "bn2", out) {
     if (stride != 1 || in != out) {
-      register_module("downsample",
-                      nn::make<nn::Sequential>(
-                          nn::make<nn::Conv2d>(in, out, 1, {.stride = stride, .bias = false}),
-                          nn::make<nn::BatchNorm2d>(out)));
-      downsample = get_submodule("downsample").as<nn::Sequential>();
+      downsample = nn::make<nn::Sequential>(
+          nn::make<nn::Conv2d>(in, out, 1, {.stride = stride, .bias = false}),
+          nn::make<nn::BatchNorm2d>(out));
     }
   }
   nn::Child<nn::Conv2d> conv1;
@@ -32,12 +30,12 @@ class BasicBlock final : public nn::Layer {
   nn::Child<nn::ReLU> relu;
   nn::Child<nn::Conv2d> conv2;
   nn::Child<nn::BatchNorm2d> bn2;
-  nn::Sequential* downsample = nullptr;
+  nn::Child<nn::Sequential> downsample{this, "downsample", nullptr};
 
  protected:
   Tensor forward(const Tensor& x) override {
     const Tensor out = bn2(conv2(relu(bn1(conv1(x)))));
-    return relu(out + (downsample != nullptr ? (*downsample)(x) : x));
+    return relu(out + (downsample.defined() ? downsample(x) : x));
   }
 };
 
@@ -61,8 +59,8 @@ class ResNet final : public nn::Layer {
   nn::Child<nn::MaxPool2d> maxpool{this, "maxpool", 3, {.stride = 2, .padding = 1}};
   nn::Child<nn::Sequential> layer1{this, "layer1"}, layer2{this, "layer2"}, layer3{this, "layer3"},
       layer4{this, "layer4"};
-  nn::Child<nn::AdaptiveAvgPool2d> avgpool{this, "avgpool", Dims{1, 1}};
-  nn::Child<nn::Linear> fc{this, "fc"};
+  nn::Child<nn::AdaptiveAvgPool2d> avgpool{this, "avgpool", {1, 1}};
+  nn::Child<nn::Linear> fc{this, "fc", nullptr};
 
  protected:
   Tensor forward(const Tensor& x) override {

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "base/text.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
 #include "tenon/nn/init.h"
 #include "tenon/ops.h"
-#include "tenon/picking.h"
+#include "tenon/padding.h"
 
 namespace tenon::nn::detail {
 
@@ -44,40 +43,6 @@ void check_padding_mode(std::string_view mode) {
       concat("padding_mode must be one of {'zeros', 'reflect', 'replicate', 'circular'}, but got "
              "padding_mode='",
              mode, "'"));
-}
-
-// Which element of the input stands at a place before its beginning or behind its end.
-std::int64_t stands_at(std::int64_t place, std::int64_t size, std::string_view mode) {
-  if (mode == "replicate") return std::clamp<std::int64_t>(place, 0, size - 1);
-  if (mode == "circular") return (place + size) % size;
-  return place < 0 ? -place : place >= size ? 2 * (size - 1) - place : place;
-}
-
-// The input with elements of its own around it, along one dimension.
-Tensor padded(const Tensor& input, std::int64_t dim, std::int64_t before, std::int64_t after,
-              std::string_view mode) {
-  const std::int64_t size = input.size(dim);
-  const std::int64_t most = std::max(before, after);
-  if (most == 0) return input;
-  if (mode == "reflect" && most >= size) {
-    throw ShapeError(concat("Padding size should be less than the corresponding input dimension, ",
-                            "but got: padding (", before, ", ", after, ") at dimension ", dim,
-                            " of input ", bracketed(input.shape())));
-  }
-  if (mode == "circular" && most > size) {
-    throw ShapeError(concat("Padding value causes wrapping around more than once: padding (",
-                            before, ", ", after, ") at dimension ", dim, " of input ",
-                            bracketed(input.shape())));
-  }
-  if (size == 0) {
-    throw ShapeError(concat("there is nothing to pad an input of size ", bracketed(input.shape()),
-                            " with at dimension ", dim));
-  }
-  std::vector<std::int64_t> places;
-  for (std::int64_t place = -before; place < size + after; ++place)
-    places.push_back(stands_at(place, size, mode));
-  const Tensor index = tensor(places, {.dtype = int64, .device = Device::cpu()});
-  return index_select(input, dim, index.to(input.device()));
 }
 
 Tensor convolve(std::size_t dims, const Tensor& input, const Tensor& weight,
@@ -166,8 +131,8 @@ Tensor Conv::forward(const Tensor& input) {
   // What is wrong with the input is better said by the convolution.
   const auto rank = static_cast<std::size_t>(input.dim());
   if (rank != dims + 1 && rank != dims + 2) return convolve(dims, input, weight, options);
-  Tensor around = input;
-  for (std::size_t d = 0; d < dims; ++d) {
+  Dims around;  // the last dimension's first, as pad() takes them
+  for (std::size_t d = dims; d-- > 0;) {
     std::int64_t before = 0, after = 0;
     if (padding.text() == "same") {
       const std::int64_t total = dilation[d] * (kernel_size[d] - 1);
@@ -176,11 +141,11 @@ Tensor Conv::forward(const Tensor& input) {
     } else if (!padding.is_text()) {
       before = after = padding.sizes()[d];
     }
-    around =
-        padded(around, static_cast<std::int64_t>(rank - dims + d), before, after, padding_mode);
+    around.push_back(before);
+    around.push_back(after);
   }
   options.padding = 0;
-  return convolve(dims, around, weight, options);
+  return convolve(dims, pad(input, around, {.mode = padding_mode}), weight, options);
 }
 
 ConvTranspose::ConvTranspose(std::size_t dims, std::int64_t in, std::int64_t out,

@@ -122,6 +122,8 @@ void throw_not_tensors(const Module& module) {
 }
 
 void add_place(Error& error, const Module& module) noexcept {
+  // Arguments of another type than forward's: that says whose it is.
+  if (dynamic_cast<const TypeError*>(&error) != nullptr) return;
   try {
     const auto before = error.place();
     auto place = std::make_shared<tenon::detail::ErrorPlace>();

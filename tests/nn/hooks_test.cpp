@@ -131,7 +131,7 @@ TEST(Hooks, DoNotKeepTheModuleAliveAndHandlesOutliveIt) {
 TEST(Hooks, WhatAHookThrowsEndsTheCall) {
   Times times;
   auto handle = times.register_forward_pre_hook([](Module&, Args&) { throw ValueError("pre"); });
-  EXPECT_EQ(message_of<ValueError>([&] { times(ones({})); }), "pre");
+  EXPECT_EQ(message_of<ValueError>([&] { times(ones({})); }), "pre (in Times())");
   EXPECT_EQ(times.calls, 0);
   handle.remove();
   times.register_forward_hook(
@@ -154,7 +154,7 @@ TEST(AlwaysCalledHooks, RunWhenForwardThrows) {
   EXPECT_THAT(log, ElementsAre("usual", "result"));
   log.clear();
   times.fails = true;
-  EXPECT_EQ(message_of<ValueError>([&] { times(ones({})); }), "forward fails");
+  EXPECT_EQ(message_of<ValueError>([&] { times(ones({})); }), "forward fails (in Times())");
   EXPECT_THAT(log, ElementsAre("none"));
 }
 
@@ -168,11 +168,11 @@ TEST(AlwaysCalledHooks, RunOnceWhenAnotherHookThrows) {
   times.register_forward_hook([](Module&, const Args&, Tensor&) { throw ValueError("between"); });
   times.register_forward_hook(note("after"), {.always_call = true});
   times.register_forward_hook(note("usual"));
-  EXPECT_EQ(message_of<ValueError>([&] { times(ones({})); }), "between");
+  EXPECT_EQ(message_of<ValueError>([&] { times(ones({})); }), "between (in Times())");
   EXPECT_THAT(log, ElementsAre("before", "after"));
   log.clear();
   auto pre = times.register_forward_pre_hook([](Module&, Args&) { throw ValueError("first"); });
-  EXPECT_EQ(message_of<ValueError>([&] { times(ones({})); }), "first");
+  EXPECT_EQ(message_of<ValueError>([&] { times(ones({})); }), "first (in Times())");
   EXPECT_THAT(log, ElementsAre("before", "after"));
 }
 
@@ -188,7 +188,7 @@ TEST(AlwaysCalledHooks, TheirOwnFailuresAreWarningsBesideAnother) {
   times.register_forward_hook([&](Module&, const Args&, Tensor&) { ++later; },
                               {.always_call = true});
   times.fails = true;
-  EXPECT_EQ(message_of<ValueError>([&] { times(ones({})); }), "forward fails");
+  EXPECT_EQ(message_of<ValueError>([&] { times(ones({})); }), "forward fails (in Times())");
   EXPECT_THAT(warnings,
               ElementsAre("module forward hook with always_call raised an exception that was "
                           "silenced as another error was raised in forward: hook fails",
@@ -198,7 +198,7 @@ TEST(AlwaysCalledHooks, TheirOwnFailuresAreWarningsBesideAnother) {
   // Alone, it is an error like any other, which those behind it hear of.
   warnings.clear();
   times.fails = false;
-  EXPECT_EQ(message_of<ValueError>([&] { times(ones({})); }), "hook fails");
+  EXPECT_EQ(message_of<ValueError>([&] { times(ones({})); }), "hook fails (in Times())");
   EXPECT_EQ(warnings.size(), 1U);
   EXPECT_EQ(later, 2);
 }
@@ -274,7 +274,7 @@ TEST(GlobalHooks, AreAlwaysCalledToo) {
   times.register_forward_hook([&](Module&, const Args&, Tensor&) { log.emplace_back("own"); },
                               {.always_call = true});
   times.fails = true;
-  EXPECT_EQ(message_of<ValueError>([&] { times(ones({})); }), "forward fails");
+  EXPECT_EQ(message_of<ValueError>([&] { times(ones({})); }), "forward fails (in Times())");
   EXPECT_THAT(log, ElementsAre("all", "own"));
   EXPECT_THAT(warnings,
               ElementsAre("global module forward hook with always_call raised an exception that "
@@ -282,7 +282,7 @@ TEST(GlobalHooks, AreAlwaysCalledToo) {
   times.fails = false;
   log.clear();
   warnings.clear();
-  EXPECT_EQ(message_of<ValueError>([&] { times(ones({})); }), "global fails");
+  EXPECT_EQ(message_of<ValueError>([&] { times(ones({})); }), "global fails (in Times())");
   EXPECT_THAT(log, ElementsAre("all", "own"));
   EXPECT_THAT(warnings, IsEmpty());
   first.remove();

@@ -105,43 +105,43 @@ class TENON_API ConvTranspose : public ConvBase<ConvTransposeCallable> {
 class TENON_API Conv1d : public detail::Conv {
  public:
   using Options = ConvOptions;
-  Conv1d(std::int64_t in, std::int64_t out, const Dims& kernel_size, const Options& options = {})
-      : Conv(1, in, out, kernel_size, options) {}
+  Conv1d(std::int64_t in, std::int64_t out, const Dims& kernel_size_, const Options& options = {})
+      : Conv(1, in, out, kernel_size_, options) {}
 };
 class TENON_API Conv2d : public detail::Conv {
  public:
   using Options = ConvOptions;
-  Conv2d(std::int64_t in, std::int64_t out, const Dims& kernel_size, const Options& options = {})
-      : Conv(2, in, out, kernel_size, options) {}
+  Conv2d(std::int64_t in, std::int64_t out, const Dims& kernel_size_, const Options& options = {})
+      : Conv(2, in, out, kernel_size_, options) {}
 };
 class TENON_API Conv3d : public detail::Conv {
  public:
   using Options = ConvOptions;
-  Conv3d(std::int64_t in, std::int64_t out, const Dims& kernel_size, const Options& options = {})
-      : Conv(3, in, out, kernel_size, options) {}
+  Conv3d(std::int64_t in, std::int64_t out, const Dims& kernel_size_, const Options& options = {})
+      : Conv(3, in, out, kernel_size_, options) {}
 };
 
 // The weight is (in_channels, out_channels / groups, kernel).
 class TENON_API ConvTranspose1d : public detail::ConvTranspose {
  public:
   using Options = ConvTransposeOptions;
-  ConvTranspose1d(std::int64_t in, std::int64_t out, const Dims& kernel_size,
+  ConvTranspose1d(std::int64_t in, std::int64_t out, const Dims& kernel_size_,
                   const Options& options = {})
-      : ConvTranspose(1, in, out, kernel_size, options) {}
+      : ConvTranspose(1, in, out, kernel_size_, options) {}
 };
 class TENON_API ConvTranspose2d : public detail::ConvTranspose {
  public:
   using Options = ConvTransposeOptions;
-  ConvTranspose2d(std::int64_t in, std::int64_t out, const Dims& kernel_size,
+  ConvTranspose2d(std::int64_t in, std::int64_t out, const Dims& kernel_size_,
                   const Options& options = {})
-      : ConvTranspose(2, in, out, kernel_size, options) {}
+      : ConvTranspose(2, in, out, kernel_size_, options) {}
 };
 class TENON_API ConvTranspose3d : public detail::ConvTranspose {
  public:
   using Options = ConvTransposeOptions;
-  ConvTranspose3d(std::int64_t in, std::int64_t out, const Dims& kernel_size,
+  ConvTranspose3d(std::int64_t in, std::int64_t out, const Dims& kernel_size_,
                   const Options& options = {})
-      : ConvTranspose(3, in, out, kernel_size, options) {}
+      : ConvTranspose(3, in, out, kernel_size_, options) {}
 };
 
 }  // namespace tenon::nn

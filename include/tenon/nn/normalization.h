@@ -26,9 +26,9 @@ class TENON_API LayerNorm : public Layer {
   using Options = LayerNormOptions;
   explicit LayerNorm(const Dims& normalized_shape, const Options& options = {});
   // What LayerNorm({10}) means.
-  explicit LayerNorm(std::initializer_list<std::int64_t> normalized_shape,
+  explicit LayerNorm(std::initializer_list<std::int64_t> normalized_shape_,
                      const Options& options = {})
-      : LayerNorm(Dims(normalized_shape), options) {}
+      : LayerNorm(Dims(normalized_shape_), options) {}
 
   // A weight of ones and a bias of zeros.
   void reset_parameters();
@@ -57,9 +57,9 @@ class TENON_API RMSNorm : public Layer {
   using Options = RMSNormOptions;
   explicit RMSNorm(const Dims& normalized_shape, const Options& options = {});
   // What RMSNorm({10}) means.
-  explicit RMSNorm(std::initializer_list<std::int64_t> normalized_shape,
+  explicit RMSNorm(std::initializer_list<std::int64_t> normalized_shape_,
                    const Options& options = {})
-      : RMSNorm(Dims(normalized_shape), options) {}
+      : RMSNorm(Dims(normalized_shape_), options) {}
 
   void reset_parameters();
   std::string extra_repr() const override;

@@ -41,73 +41,76 @@ class TENON_API ConstantPadLayer : public PadLayer {
 
 class TENON_API ConstantPad1d : public ConstantPadLayer {
  public:
-  ConstantPad1d(const Dims& padding, const Scalar& value) : ConstantPadLayer(padding, 1, value) {}
+  ConstantPad1d(const Dims& padding_, const Scalar& value_)
+      : ConstantPadLayer(padding_, 1, value_) {}
 };
 class TENON_API ConstantPad2d : public ConstantPadLayer {
  public:
-  ConstantPad2d(const Dims& padding, const Scalar& value) : ConstantPadLayer(padding, 2, value) {}
+  ConstantPad2d(const Dims& padding_, const Scalar& value_)
+      : ConstantPadLayer(padding_, 2, value_) {}
 };
 class TENON_API ConstantPad3d : public ConstantPadLayer {
  public:
-  ConstantPad3d(const Dims& padding, const Scalar& value) : ConstantPadLayer(padding, 3, value) {}
+  ConstantPad3d(const Dims& padding_, const Scalar& value_)
+      : ConstantPadLayer(padding_, 3, value_) {}
 };
 
 class TENON_API ZeroPad1d : public PadLayer {
  public:
-  explicit ZeroPad1d(const Dims& padding) : PadLayer(padding, 1, "constant") {}
+  explicit ZeroPad1d(const Dims& padding_) : PadLayer(padding_, 1, "constant") {}
 };
 class TENON_API ZeroPad2d : public PadLayer {
  public:
-  explicit ZeroPad2d(const Dims& padding) : PadLayer(padding, 2, "constant") {}
+  explicit ZeroPad2d(const Dims& padding_) : PadLayer(padding_, 2, "constant") {}
 };
 class TENON_API ZeroPad3d : public PadLayer {
  public:
-  explicit ZeroPad3d(const Dims& padding) : PadLayer(padding, 3, "constant") {}
+  explicit ZeroPad3d(const Dims& padding_) : PadLayer(padding_, 3, "constant") {}
 };
 
 class TENON_API ReflectionPad1d : public PadLayer {
  public:
-  explicit ReflectionPad1d(const Dims& padding) : PadLayer(padding, 1, "reflect") {}
+  explicit ReflectionPad1d(const Dims& padding_) : PadLayer(padding_, 1, "reflect") {}
 };
 class TENON_API ReflectionPad2d : public PadLayer {
  public:
-  explicit ReflectionPad2d(const Dims& padding) : PadLayer(padding, 2, "reflect") {}
+  explicit ReflectionPad2d(const Dims& padding_) : PadLayer(padding_, 2, "reflect") {}
 };
 class TENON_API ReflectionPad3d : public PadLayer {
  public:
-  explicit ReflectionPad3d(const Dims& padding) : PadLayer(padding, 3, "reflect") {}
+  explicit ReflectionPad3d(const Dims& padding_) : PadLayer(padding_, 3, "reflect") {}
 };
 
 class TENON_API ReplicationPad1d : public PadLayer {
  public:
-  explicit ReplicationPad1d(const Dims& padding) : PadLayer(padding, 1, "replicate") {}
+  explicit ReplicationPad1d(const Dims& padding_) : PadLayer(padding_, 1, "replicate") {}
 };
 class TENON_API ReplicationPad2d : public PadLayer {
  public:
-  explicit ReplicationPad2d(const Dims& padding) : PadLayer(padding, 2, "replicate") {}
+  explicit ReplicationPad2d(const Dims& padding_) : PadLayer(padding_, 2, "replicate") {}
 };
 class TENON_API ReplicationPad3d : public PadLayer {
  public:
-  explicit ReplicationPad3d(const Dims& padding) : PadLayer(padding, 3, "replicate") {}
+  explicit ReplicationPad3d(const Dims& padding_) : PadLayer(padding_, 3, "replicate") {}
 };
 
 class TENON_API CircularPad1d : public PadLayer {
  public:
-  explicit CircularPad1d(const Dims& padding) : PadLayer(padding, 1, "circular") {}
+  explicit CircularPad1d(const Dims& padding_) : PadLayer(padding_, 1, "circular") {}
 
  protected:
   Tensor forward(const Tensor& input) override;
 };
 class TENON_API CircularPad2d : public PadLayer {
  public:
-  explicit CircularPad2d(const Dims& padding) : PadLayer(padding, 2, "circular") {}
+  explicit CircularPad2d(const Dims& padding_) : PadLayer(padding_, 2, "circular") {}
 
  protected:
   Tensor forward(const Tensor& input) override;
 };
 class TENON_API CircularPad3d : public PadLayer {
  public:
-  explicit CircularPad3d(const Dims& padding) : PadLayer(padding, 3, "circular") {}
+  explicit CircularPad3d(const Dims& padding_) : PadLayer(padding_, 3, "circular") {}
 
  protected:
   Tensor forward(const Tensor& input) override;

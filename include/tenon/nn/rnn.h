@@ -112,8 +112,8 @@ class TENON_API RNN : public RNNBase<RNNSignature> {
   using Options = RNNOptions;
   RNN(std::int64_t input_size, std::int64_t hidden_size, const Options& options = {});
   template <std::integral I>
-  RNN(std::int64_t input_size, std::int64_t hidden_size, I num_layers, Options options = {})
-      : RNN(input_size, hidden_size, (options.num_layers = num_layers, options)) {}
+  RNN(std::int64_t input_size_, std::int64_t hidden_size_, I num_layers_, Options options = {})
+      : RNN(input_size_, hidden_size_, (options.num_layers = num_layers_, options)) {}
 
   using Callable::operator();
   // Of sequences that are packed. Hooks are given their data and batch sizes.
@@ -137,8 +137,8 @@ class TENON_API LSTM : public RNNBase<LSTMSignature> {
   using Options = LSTMOptions;
   LSTM(std::int64_t input_size, std::int64_t hidden_size, const Options& options = {});
   template <std::integral I>
-  LSTM(std::int64_t input_size, std::int64_t hidden_size, I num_layers, Options options = {})
-      : LSTM(input_size, hidden_size, (options.num_layers = num_layers, options)) {}
+  LSTM(std::int64_t input_size_, std::int64_t hidden_size_, I num_layers_, Options options = {})
+      : LSTM(input_size_, hidden_size_, (options.num_layers = num_layers_, options)) {}
 
   using Callable::operator();
   std::tuple<Tensor, LSTMState> operator()(const Tensor& input, const LSTMState& hx) {
@@ -162,8 +162,8 @@ class TENON_API GRU : public RNNBase<RNNSignature> {
   using Options = GRUOptions;
   GRU(std::int64_t input_size, std::int64_t hidden_size, const Options& options = {});
   template <std::integral I>
-  GRU(std::int64_t input_size, std::int64_t hidden_size, I num_layers, Options options = {})
-      : GRU(input_size, hidden_size, (options.num_layers = num_layers, options)) {}
+  GRU(std::int64_t input_size_, std::int64_t hidden_size_, I num_layers_, Options options = {})
+      : GRU(input_size_, hidden_size_, (options.num_layers = num_layers_, options)) {}
 
   using Callable::operator();
   template <Packed P>

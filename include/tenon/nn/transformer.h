@@ -143,8 +143,8 @@ class TENON_API TransformerEncoder
   TransformerEncoder(const TransformerEncoderLayer& encoder_layer, std::int64_t num_layers,
                      const Options& options = {});
   TransformerEncoder(const std::shared_ptr<TransformerEncoderLayer>& encoder_layer,
-                     std::int64_t num_layers, const Options& options = {})
-      : TransformerEncoder(detail::given(encoder_layer.get()), num_layers, options) {}
+                     std::int64_t num_layers_, const Options& options = {})
+      : TransformerEncoder(detail::given(encoder_layer.get()), num_layers_, options) {}
 
   Child<ModuleList<TransformerEncoderLayer>> layers{this, "layers"};
   std::int64_t num_layers;
@@ -175,8 +175,8 @@ class TENON_API TransformerDecoder
   TransformerDecoder(const TransformerDecoderLayer& decoder_layer, std::int64_t num_layers,
                      const Options& options = {});
   TransformerDecoder(const std::shared_ptr<TransformerDecoderLayer>& decoder_layer,
-                     std::int64_t num_layers, const Options& options = {})
-      : TransformerDecoder(detail::given(decoder_layer.get()), num_layers, options) {}
+                     std::int64_t num_layers_, const Options& options = {})
+      : TransformerDecoder(detail::given(decoder_layer.get()), num_layers_, options) {}
 
   Child<ModuleList<TransformerDecoderLayer>> layers{this, "layers"};
   std::int64_t num_layers;
