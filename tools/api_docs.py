@@ -12,12 +12,13 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "api.md"
 
 # Headers of functions, in the order of the document. Layers are in include/tenon/nn.
-FUNCTIONS = ["functional", "convolution", "pooling", "normalization", "activation", "attention", "loss", "padding", "interpolation", "einsum"]
+FUNCTIONS = ["functional", "convolution", "pooling", "folding", "normalization", "activation", "attention", "loss", "padding", "interpolation", "embedding_bag",
+             "einsum", "triangles", "rearranging", "counting", "geometry", "nn/packed_sequence"]
 NOT_LAYERS = {"callable", "conversion", "hooks", "init", "load_state_dict", "module", "parameter", "slots"}
 
 COMMENT = re.compile(r"//[^\n]*")
-STRUCT = re.compile(r"\n( *)struct (?:TENON_API )?(\w*Options) \{(.*?)\n\1\};", re.S)
-ALIAS = re.compile(r"\busing\s+(\w*Options)\s*=\s*([\w:]+);")
+STRUCT = re.compile(r"\n( *)struct (?:TENON_API )?(\w*Options?) \{(.*?)\n\1\};", re.S)
+ALIAS = re.compile(r"\busing\s+(\w*Options?)\s*=\s*([\w:]+);")
 FIELD = re.compile(r"([\w:<>, ]+?)\s+(\w+)\s*(?:=\s*(.*?))?;", re.S)
 CLASS = re.compile(r"\n(?:template <[^>]*>\n)?class (?:TENON_API )?(\w+)(?: final)?\s*:\s*public ([^{;]*?)\{(.*?)\n\};", re.S)
 FUNCTION = re.compile(r"\n(?:TENON_API|inline)\s+([\w:<>, ]+?[&>\w])\s+(\w+)(?=\()")
@@ -65,11 +66,13 @@ class Headers:
                     name = f"{path.stem}.{name}"  # of a class
                 fields = []
                 for kind, field, default in FIELD.findall(body):
+                    if field == "by_name":
+                        continue  # keeps lists of numbers from being taken for options
                     fields.append((plain_type(kind), field, squeezed(default or "")))
-                self.options[name] = fields
+                self.options[("nn" if path.parent.name == "nn" else "") + name] = fields
             for name, target in ALIAS.findall(text):
                 if name != "Options":
-                    self.aliases[name] = target.split("::")[-1]
+                    self.aliases[("nn" if path.parent.name == "nn" else "") + name] = target.split("::")[-1]
             for name, bases, body in CLASS.findall(text):
                 self.bases[name] = re.findall(r"\w+", bases)
                 used = re.search(r"using Options = ([\w:]+);", body)
@@ -83,20 +86,25 @@ class Headers:
         found = (self.options_of(base) for base in self.bases.get(name, []) if base != name)
         return next((one for one in found if one), None)
 
-    def fields(self, name):
-        while name in self.aliases and name not in self.options:
-            name = self.aliases[name]
-        return self.options.get(name, [])
+    def fields(self, name, nn):
+        for _ in range(4):
+            for spelled in (["nn" + name] if nn else []) + [name]:
+                if spelled in self.options:
+                    return self.options[spelled]
+                if spelled in self.aliases:
+                    name = self.aliases[spelled]
+                    break
+        return []
 
-    def braces(self, name):
+    def braces(self, name, nn):
         shown = []
-        for kind, field, default in self.fields(name):
+        for kind, field, default in self.fields(name, nn):
             if not default or default == "{}":
                 default = f"({kind})" if kind.startswith("optional") or kind == "Tensor" else f"({kind}) {{}}"
             shown.append(f".{field} = {default}")
         return "{" + ", ".join(shown) + "}"
 
-    def argument(self, text):
+    def argument(self, text, nn=False):
         """An argument as a caller sees it: options are spelled out, others have their name."""
         declared, _, default = text.partition("=")
         words = declared.strip().split()
@@ -104,7 +112,7 @@ class Headers:
         kind = plain_type(" ".join(words[:-1])) if len(words) > 1 else plain_type(declared)
         last = kind.split("::")[-1].rstrip("&")
         if last.endswith("Options"):
-            return self.braces(last)
+            return self.braces(last, nn)
         if name == kind or not name:
             return kind
         return f"{name}: {kind}" + (f" = {default.strip()}" if default.strip() else "")
@@ -126,7 +134,7 @@ def constructors(headers, stem, name, body):
                 one = one.replace("Options", own, 1)
             elif re.match(r"(const )?Options\b", one):
                 one = one.replace("Options", f"{stem}.Options", 1)
-            shown.append(headers.argument(one))
+            shown.append(headers.argument(one, True))
         out.append(f"{name}({', '.join(shown)})")
     return out
 
@@ -157,12 +165,12 @@ def document():
         for match in FUNCTION.finditer(text):
             result, name = match.groups()
             arguments = split_arguments(parenthesised(text, match.end()))
-            shown = ", ".join(headers.argument(one) for one in arguments)
+            shown = ", ".join(headers.argument(one, stem.startswith("nn/")) for one in arguments)
             line = f"{name}({shown}) -> {plain_type(result)}"
             if line not in found:
                 found.append(line)
         if found:
-            lines += [f"`tenon/{path.name}`", "", "```"] + found + ["```", ""]
+            lines += [f"`tenon/{stem}.h`", "", "```"] + found + ["```", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -21,8 +21,8 @@ class BasicBlock final : public nn::Layer {
         bn2(this, "bn2", out) {
     if (stride != 1 || in != out) {
       downsample = nn::make<nn::Sequential>(
-          nn::make<nn::Conv2d>(in, out, 1, {.stride = stride, .bias = false}),
-          nn::make<nn::BatchNorm2d>(out));
+          {nn::make<nn::Conv2d>(in, out, 1, {.stride = stride, .bias = false}),
+           nn::make<nn::BatchNorm2d>(out)});
     }
   }
   nn::Child<nn::Conv2d> conv1;
@@ -60,7 +60,7 @@ class ResNet final : public nn::Layer {
   nn::Child<nn::Sequential> layer1{this, "layer1"}, layer2{this, "layer2"}, layer3{this, "layer3"},
       layer4{this, "layer4"};
   nn::Child<nn::AdaptiveAvgPool2d> avgpool{this, "avgpool", {1, 1}};
-  nn::Child<nn::Linear> fc{this, "fc", nullptr};
+  nn::Child<nn::Linear> fc{this, "fc"};
 
  protected:
   Tensor forward(const Tensor& x) override {

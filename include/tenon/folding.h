@@ -32,6 +32,7 @@ struct TENON_API col2im {
 }  // namespace op
 
 struct FoldFunctionOptions {
+  OnlyByName by_name = {};  // {2, 1} is no list of options
   Dims dilation = 1;
   Dims padding = 0;
   Dims stride = 1;

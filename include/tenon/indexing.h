@@ -14,6 +14,11 @@
 
 namespace tenon {
 
+struct NoneType {
+  constexpr operator std::optional<std::int64_t>() const noexcept { return {}; }
+};
+inline constexpr NoneType None{};  // a new dimension of size 1; in a Slice, from or to the end
+
 struct Slice {
   constexpr Slice(std::optional<std::int64_t> from = {}, std::optional<std::int64_t> to = {},
                   std::int64_t by = 1) noexcept
@@ -23,9 +28,7 @@ struct Slice {
   std::int64_t step;
 };
 
-struct NoneType {};
 struct EllipsisType {};
-inline constexpr NoneType None{};          // a new dimension of size 1
 inline constexpr EllipsisType Ellipsis{};  // as many whole dimensions as are left
 
 class TENON_API TensorIndex {
@@ -36,6 +39,11 @@ class TENON_API TensorIndex {
   TensorIndex(EllipsisType) noexcept : kind_(Kind::ellipsis) {}
   TensorIndex(Slice slice) noexcept : kind_(Kind::slice), slice_(slice) {}
   TensorIndex(Tensor tensor) noexcept : kind_(Kind::tensor), tensor_(std::move(tensor)) {}
+  // What is used as a tensor: a place of a module.
+  template <class T>
+    requires(!std::is_integral_v<T> && !std::is_same_v<T, Tensor> &&
+             std::is_convertible_v<const T&, const Tensor&>)
+  TensorIndex(const T& place) : TensorIndex(static_cast<const Tensor&>(place)) {}
   // A template, so that an integer is never taken for a bool or the other way round.
   template <class T>
     requires std::is_integral_v<T>

@@ -189,20 +189,23 @@ class TENON_API OutputSize {
 };
 
 struct MaxPoolFunctionOptions {
-  Dims stride = {};  // the kernel size
-  Dims padding = 0;  // with what is smaller than everything
+  OnlyByName by_name = {};  // {2, 1} is no list of options
+  Dims stride = {};         // the kernel size
+  Dims padding = 0;         // with what is smaller than everything
   Dims dilation = 1;
   bool ceil_mode = false;  // whether windows that begin inside count when they end outside
   // ValueError: a function has one type of result. Call max_pool2d_with_indices and so on.
   bool return_indices = false;
 };
 struct AvgPool1dFunctionOptions {
-  Dims stride = {};  // the kernel size
-  Dims padding = 0;  // with zeros
+  OnlyByName by_name = {};  // {2, 1} is no list of options
+  Dims stride = {};         // the kernel size
+  Dims padding = 0;         // with zeros
   bool ceil_mode = false;
   bool count_include_pad = true;  // whether the padding counts in what is divided by
 };
 struct AvgPoolFunctionOptions {
+  OnlyByName by_name = {};  // {2, 1} is no list of options
   Dims stride = {};
   Dims padding = 0;
   bool ceil_mode = false;
@@ -213,14 +216,16 @@ struct AdaptiveMaxPoolFunctionOptions {
   bool return_indices = false;  // ValueError: call adaptive_max_pool2d_with_indices and so on
 };
 struct LPPoolFunctionOptions {
-  Dims stride = {};  // the kernel size
+  OnlyByName by_name = {};  // {2, 1} is no list of options
+  Dims stride = {};         // the kernel size
   bool ceil_mode = false;
 };
 struct MaxUnpoolFunctionOptions {
-  Dims stride = {};  // the kernel size
+  OnlyByName by_name = {};  // {2, 1} is no list of options
+  Dims stride = {};         // the kernel size
   Dims padding = 0;
   // Which of the sizes that a pool makes the input's size of it was: the spatial ones, or all.
-  std::optional<Dims> output_size = {};
+  Dims output_size = {};
 };
 
 // The largest element of each window. Real numbers of any kind.

@@ -147,6 +147,8 @@ TENON_API std::tuple<Tensor, Tensor> max(const Tensor& self, std::int64_t dim,
 TENON_API std::tuple<Tensor, Tensor> min(const Tensor& self, std::int64_t dim,
                                          KeepdimOptions options = {});
 // Where they are, in the flattened tensor if no dimension is named.
+inline Tensor argmax(const Tensor& self, const ArgOptions& options) { return self.argmax(options); }
+inline Tensor argmin(const Tensor& self, const ArgOptions& options) { return self.argmin(options); }
 TENON_API Tensor argmax(const Tensor& self, std::optional<std::int64_t> dim = {},
                         KeepdimOptions options = {});
 TENON_API Tensor argmin(const Tensor& self, std::optional<std::int64_t> dim = {},

@@ -92,6 +92,17 @@ struct CloneOptions {
 struct ContiguousOptions {
   MemoryFormat memory_format = MemoryFormat::contiguous;
 };
+struct UniformOptions {
+  double from = 0;
+  double to = 1;
+};
+struct NormalOptions {
+  double mean = 0;
+  double std = 1;
+};
+struct ProbabilityOptions {
+  double p = 0.5;
+};
 
 class TENON_API Tensor : public TensorArithmetic, public TensorReductions, public TensorMethods {
  public:
@@ -168,7 +179,7 @@ class TENON_API Tensor : public TensorArithmetic, public TensorReductions, publi
   // Only floating and complex tensors can; only leaves can be changed.
   const Tensor& requires_grad_(bool requires_grad = true) const;
   bool is_leaf() const;
-  bool is_inference() const;  // made in an InferenceModeScope
+  bool is_inference() const;                // made in an InferenceModeScope
   Tensor grad() const;                      // undefined if there is none
   void set_grad(const Tensor& grad) const;  // undefined to remove it
   Ref<Node> grad_fn() const;                // null for leaves
@@ -300,6 +311,11 @@ class TENON_API Tensor : public TensorArithmetic, public TensorReductions, publi
                          const Generator& generator = default_generator()) const;
   const Tensor& normal_(double mean = 0, double std = 1,
                         const Generator& generator = default_generator()) const;
+  // By name: x.normal_({.std = 0.02}).
+  const Tensor& uniform_(UniformOptions options) const {
+    return uniform_(options.from, options.to);
+  }
+  const Tensor& normal_(NormalOptions options) const { return normal_(options.mean, options.std); }
   // Floating tensors.
   const Tensor& exponential_(double lambd = 1,
                              const Generator& generator = default_generator()) const;
@@ -312,6 +328,7 @@ class TENON_API Tensor : public TensorArithmetic, public TensorReductions, publi
   // `to` means the dtype's largest included.
   const Tensor& geometric_(double p, const Generator& generator = default_generator()) const;
   const Tensor& bernoulli_(double p = 0.5, const Generator& generator = default_generator()) const;
+  const Tensor& bernoulli_(ProbabilityOptions options) const { return bernoulli_(options.p); }
   const Tensor& bernoulli_(const Tensor& p, const Generator& generator = default_generator()) const;
   const Tensor& random_(const Generator& generator = default_generator()) const;
   const Tensor& random_(std::int64_t to, const Generator& generator = default_generator()) const;

@@ -125,6 +125,8 @@ Edge gradient_edge(const Tensor& tensor) { return gradient_edge(tensor.body()); 
 Edge gradient_edge(Body& body) {
   if (!body.is_tracked()) return {};
   if (Edge edge = history_of(body); edge.node) return edge;
+  // A view that was made with recording off requires grad as its base does, and has none itself.
+  if (!BodyEditor::has_history(body)) return {};
   detail::AutogradMeta& meta = BodyEditor::need_autograd(body);
   // Several threads may record operators on one leaf; they get the same accumulator.
   const std::lock_guard lock(meta.mutex);

@@ -192,6 +192,17 @@ Tensor on_cpu(const Tensor& tensor) {
   return copy;
 }
 
+// The name of what it was calculated by, or nothing. Of a view whose history cannot be told any more
+// that is said: text does not fail.
+std::string history_text(const Tensor& tensor) {
+  try {
+    const Ref<Node> node = tensor.grad_fn();
+    return node ? node->name() : std::string();
+  } catch (const Error&) {
+    return "Invalid";
+  }
+}
+
 std::string tensor_text(const Tensor& tensor, const PrintOptions& options) {
   const Body& body = tensor.body();
   const std::string prefix = (body.is_wrapper() ? body.type_name() : "tensor") + "(";
@@ -213,8 +224,8 @@ std::string tensor_text(const Tensor& tensor, const PrintOptions& options) {
     if (!is_usual(tensor.dtype())) suffixes.push_back(dtype);
     text += contents(on_cpu(tensor), prefix.size(), options);
   }
-  if (const Ref<Node> node = tensor.grad_fn()) {
-    suffixes.push_back("grad_fn=<" + node->name() + ">");
+  if (const std::string history = history_text(tensor); !history.empty()) {
+    suffixes.push_back("grad_fn=<" + history + ">");
   } else if (tensor.requires_grad()) {
     suffixes.emplace_back("requires_grad=True");
   }

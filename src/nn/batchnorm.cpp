@@ -69,7 +69,8 @@ Tensor BatchNormBase::forward(const Tensor& input) {
   if (input.dim() != dims_ && input.dim() != or_dims_) {
     const std::string dims =
         dims_ == or_dims_ ? concat(dims_, "D") : concat(dims_, "D or ", or_dims_, "D");
-    throw ValueError(concat("expected ", dims, " input (got ", input.dim(), "D input)"));
+    throw ValueError(concat("expected ", dims, " input (got ", input.dim(),
+                            "D input): its shape is ", bracketed(input.shape())));
   }
   double factor = momentum.value_or(0);
   const bool tracks = training() && track_running_stats;
@@ -101,7 +102,7 @@ InstanceNormBase::InstanceNormBase(std::int64_t channels, const Options& options
 Tensor InstanceNormBase::forward(const Tensor& input) {
   if (input.dim() != unbatched_ && input.dim() != unbatched_ + 1) {
     throw ValueError(concat("expected ", unbatched_, "D or ", unbatched_ + 1, "D input (got ",
-                            input.dim(), "D input)"));
+                            input.dim(), "D input): its shape is ", bracketed(input.shape())));
   }
   const std::int64_t dim = input.dim() - unbatched_;
   if (input.size(dim) != num_features) {

@@ -131,9 +131,10 @@ void add_place(Error& error, const Module& module) noexcept {
     if (before) {
       *place = *before;
       message.assign(before->what, 0, before->what.size() - shown(*before).size());
-      for (const ChildSlot* slot : module.child_slots()) {
-        if (slot->module().get() != before->last) continue;
-        place->path = before->path.empty() ? slot->name() : concat(slot->name(), ".", before->path);
+      // The one it has left may be in a list, which is not called itself.
+      for (const auto& [name, inside] : module.named_modules()) {
+        if (inside != before->last || inside == &module) continue;
+        place->path = before->path.empty() ? name : concat(name, ".", before->path);
         break;
       }
     } else {

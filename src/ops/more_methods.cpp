@@ -112,4 +112,24 @@ Tensor TensorMethods::new_full(const Shape& size, const Scalar& fill_value,
 }
 Tensor TensorMethods::type_as(const Tensor& other) const { return itself(*this).to(other); }
 
+Tensor TensorMethods::float_() const { return itself(*this).to(float32); }
+Tensor TensorMethods::double_() const { return itself(*this).to(float64); }
+Tensor TensorMethods::half() const { return itself(*this).to(float16); }
+Tensor TensorMethods::long_() const { return itself(*this).to(int64); }
+Tensor TensorMethods::int_() const { return itself(*this).to(int32); }
+std::int64_t TensorMethods::ndim() const { return itself(*this).dim(); }
+Tensor TensorMethods::clamp_min(const Scalar& min) const {
+  return itself(*this).clamp({.min = min});
+}
+Tensor TensorMethods::clamp_max(const Scalar& max) const {
+  return itself(*this).clamp({.max = max});
+}
+
+Tensor TensorReductions::argmax(const ArgOptions& options) const {
+  return argmax(options.dim, {.keepdim = options.keepdim});
+}
+Tensor TensorReductions::argmin(const ArgOptions& options) const {
+  return argmin(options.dim, {.keepdim = options.keepdim});
+}
+
 }  // namespace tenon

@@ -240,6 +240,12 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(
     heads = scaled_dot_product_attention(
         q, k, v, {.attn_mask = mask, .dropout_p = p, .is_causal = is_causal});
   }
+  // While training the sequence comes first in memory, as PyTorch's does: a dropout that follows draws
+  // in that order.
+  if (batch_first && !unbatched && options.training) {
+    const Tensor steps = heads.permute({2, 0, 1, 3}).flatten(-2);
+    return {linear(steps, out_proj_weight, out_proj_bias).transpose(0, 1), weights};
+  }
   const Tensor together = batch_first ? heads.permute({0, 2, 1, 3}) : heads.permute({2, 0, 1, 3});
   const Tensor out = linear(together.flatten(-2), out_proj_weight, out_proj_bias);
   return {unbatched ? out.squeeze(0) : out, weights};

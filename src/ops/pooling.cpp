@@ -255,15 +255,15 @@ Dims unpooled_sizes(std::string_view op, std::size_t n, const Tensor& input, con
     const std::int64_t size = input.shape()[input.shape().size() - n + d];
     usual.push_back((size - 1) * strides[d] - 2 * paddings[d] + kernels[d]);
   }
-  if (!options.output_size) return usual;
-  Dims sizes = *options.output_size;
+  if (options.output_size.empty()) return usual;
+  Dims sizes = options.output_size;
   if (sizes.size() == n + 2) {
     sizes.erase(0);
     sizes.erase(0);
   }
   if (sizes.size() != n) {
     throw ValueError(concat(op, ": output_size should be a sequence containing ", n, " or ", n + 2,
-                            " elements, but it has a length of ", options.output_size->size()));
+                            " elements, but it has a length of ", options.output_size.size()));
   }
   for (std::size_t d = 0; d < n; ++d) {
     const std::int64_t low = usual[d] - strides[d], high = usual[d] + strides[d];

@@ -292,5 +292,24 @@ TEST(InferenceMode, MayWriteIntoOrdinaryTensors) {
   EXPECT_TRUE(equal(x, ones({3})));
 }
 
+TEST(WrittenViews, MadeWithRecordingOffHaveNoGradientOfTheirOwn) {
+  const Tensor w = ones({2, 2}).requires_grad_();
+  Tensor v;
+  {
+    const NoGradScope unrecorded;
+    v = w.view({-1});
+  }
+  (v * 2.0).sum().backward();
+  EXPECT_FALSE(v.grad().defined());
+  EXPECT_FALSE(w.grad().defined());
+}
+
+TEST(WrittenViews, WhoseHistoryCannotBeToldAreStillPrinted) {
+  const Tensor b = ones({4}).requires_grad_() * 2;
+  const auto parts = b.chunk(2);
+  b.mul_(2.0);
+  EXPECT_EQ(parts[0].repr(), "tensor([4., 4.], grad_fn=<Invalid>)");
+}
+
 }  // namespace
 }  // namespace tenon

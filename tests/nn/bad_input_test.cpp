@@ -97,8 +97,8 @@ std::vector<Bad> cases() {
       .with(tensor({1, 5}), {"5"})
       .with(zeros({2}, {.dtype = int64, .device = Device("meta")}), devices);
   layer<MaxPool1d>(list, "MaxPool1d", 2).with({8}, {"[8]"});
-  layer<MaxPool2d>(list, "MaxPool2d", 2).with({3, 8}, {"[3, 8]"}).with({3, 1, 1}, {"[3, 1, 1]"});
-  layer<AvgPool2d>(list, "AvgPool2d", 3).with({3, 8}, {"[3, 8]"}).with({3, 2, 2}, {"[3, 2, 2]"});
+  layer<MaxPool2d>(list, "MaxPool2d", 2).with({3, 8}, {"[3, 8]"}).with({3, 1, 1}, {"3x1x1"});
+  layer<AvgPool2d>(list, "AvgPool2d", 3).with({3, 8}, {"[3, 8]"}).with({3, 2, 2}, {"3x2x2"});
   layer<AdaptiveAvgPool2d>(list, "AdaptiveAvgPool2d", 3).with({8}, {"[8]"});
   layer<AdaptiveMaxPool2d>(list, "AdaptiveMaxPool2d", 3).with({8}, {"[8]"});
   layer<PReLU>(list, "PReLU", 4).with({2, 5}, {"4", "5"});

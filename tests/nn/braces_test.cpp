@@ -48,5 +48,73 @@ TEST(Braces, AreSizesWhereALayerTakesSizesAndOptionsWhereTheyAreNamed) {
             "  (2): LayerNorm((2, 3), eps=1.0, elementwise_affine=True, bias=True)\n)");
 }
 
+template <class M>
+concept TakesTwoLists = requires { M({3, 3}, {2, 1}); };
+
+TEST(Braces, OfNumbersWhereOptionsStandDoNotCompile) {
+  // A second tuple would be a stride in Python, and two options here.
+  EXPECT_FALSE(TakesTwoLists<MaxPool2d>);
+  EXPECT_FALSE(TakesTwoLists<AvgPool2d>);
+}
+
+class Late final : public Layer {
+ public:
+  Child<Linear> fc{this, "fc"};
+  Child<Sequential> downsample{this, "downsample", nullptr};
+  Child<Fold> fold{this, "fold", {4, 5}, {2, 2}};
+  Child<ConstantPad2d> pad{this, "pad", {1, 1, 0, 0}, 3.5};
+
+ protected:
+  Tensor forward(const Tensor& x) override { return x; }
+};
+
+TEST(Children, ThatAreNotThereYetAreNotInTheText) {
+  Late net;
+  EXPECT_EQ(net.repr(),
+            "Late(\n  (fold): Fold(output_size=(4, 5), kernel_size=(2, 2), dilation=1, padding=0, "
+            "stride=1)\n  (pad): ConstantPad2d(padding=(1, 1, 0, 0), value=3.5)\n)");
+  net.fc = make<Linear>(2, 3);
+  EXPECT_EQ(net.state_dict().size(), 2U);
+  EXPECT_FALSE(net.downsample.defined());
+}
+
+TEST(Sequentials, TakeAListAndDrawInItsOrder) {
+  manual_seed(0);
+  const auto listed = make<Sequential>({make<Linear>(1, 2), make<ReLU>(), make<Linear>(2, 1)});
+  manual_seed(0);
+  const Linear first(1, 2);
+  EXPECT_TRUE(equal(listed->get_parameter("0.weight"), first.weight));
+  std::vector<std::shared_ptr<Module>> layers;
+  for (int i = 0; i < 3; ++i) layers.push_back(make<Linear>(4, 4));
+  Sequential net(layers);
+  EXPECT_EQ(net.size(), 3U);
+  EXPECT_EQ(net[1](ones({2, 4})).shape(), (Shape{2, 4}));
+}
+
+TEST(Indices, MayBePlacesOfAModule) {
+  class Table final : public Layer {
+   public:
+    Parameter bias{this, "bias", rand({7, 2})};
+    Buffer where{this, "where", tensor({0, 3, 3})};
+
+   protected:
+    Tensor forward(const Tensor&) override { return bias->index({where}); }
+  };
+  Table table;
+  EXPECT_EQ(table(ones({})).shape(), (Shape{3, 2}));
+  EXPECT_EQ(ones({5}).index({Slice(None, 3)}).shape(), Shape{3});
+}
+
+TEST(Options, MayBeNamedWhereNumbersStand) {
+  const Tensor x = arange(6.0).reshape({2, 3});
+  EXPECT_TRUE(equal(x.argmax({.dim = 1}), tensor({2, 2})));
+  EXPECT_EQ(argmax(x, {.dim = 1, .keepdim = true}).shape(), (Shape{2, 1}));
+  EXPECT_TRUE(equal(x.sum({0, 1}), tensor(15.F)));
+  manual_seed(3);
+  const Tensor named = zeros({4}).normal_({.mean = 1, .std = 0.02});
+  manual_seed(3);
+  EXPECT_TRUE(equal(named, zeros({4}).normal_(1, 0.02)));
+}
+
 }  // namespace
 }  // namespace tenon::nn

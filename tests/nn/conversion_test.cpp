@@ -72,7 +72,7 @@ TEST(ConversionOf, TheFormsOfToAreOneConversion) {
   Mixed a, b, c, d;
   a.to(Device::cpu(), float64);
   b.to(ones({1}, {.dtype = float64}));
-  c.to({.dtype = float64, .device = Device::cpu(), .non_blocking = true});
+  c.to({.device = Device::cpu(), .dtype = float64, .non_blocking = true});
   d.to(Device::cpu()).to(float64);
   for (const Mixed* net : {&b, &c, &d}) EXPECT_EQ(net->dtypes(), a.dtypes());
   EXPECT_EQ(a.weight->dtype(), float64);

@@ -63,5 +63,18 @@ TEST(ErrorPlaces, OfWhatAModuleCalculatesItselfAreThatModule) {
   EXPECT_THAT(text, testing::EndsWith(" (in 0: Deaf())"));
 }
 
+class Listed final : public Layer {
+ public:
+  Child<ModuleList<Block>> blocks{this, "blocks", std::vector{make<Block>(), make<Block>()}};
+
+ protected:
+  Tensor forward(const Tensor& x) override { return blocks[1](x); }
+};
+
+TEST(ErrorPlaces, OfLayersInListsHaveTheListInTheirPath) {
+  Listed net;
+  EXPECT_THAT(message([&] { net(ones({2, 4})); }), testing::HasSubstr(" (in blocks.1.fc: Linear("));
+}
+
 }  // namespace
 }  // namespace tenon::nn

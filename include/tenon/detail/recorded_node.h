@@ -152,8 +152,7 @@ class RecordedNode<O, R(A...)> final : public Node {
       std::uint32_t number = 0;
       for_each_result(result, [&](const Tensor& tensor) {
         results_.emplace_back();
-        if (Rule<O>::saves(kResult + number, wanted))
-          results_.back() = save_result(tensor, number);
+        if (Rule<O>::saves(kResult + number, wanted)) results_.back() = save_result(tensor, number);
         ++number;
       });
     }

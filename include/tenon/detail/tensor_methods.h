@@ -171,6 +171,15 @@ class TENON_API TensorMethods {
   Tensor new_ones(const Shape& size, const NewOptions& options = {}) const;
   Tensor new_full(const Shape& size, const Scalar& fill_value,
                   const NewOptions& options = {}) const;
+  // Of that dtype; itself if it is.
+  Tensor float_() const;
+  Tensor double_() const;
+  Tensor half() const;
+  Tensor long_() const;
+  Tensor int_() const;
+  std::int64_t ndim() const;
+  Tensor clamp_min(const Scalar& min) const;
+  Tensor clamp_max(const Scalar& max) const;
   Tensor type_as(const Tensor& other) const;  // converted to its dtype and device
 
   Tensor softmax(std::int64_t dim, DTypeOption options = {}) const;

@@ -24,6 +24,17 @@ struct VarOptions {
   double correction = 1;  // what is taken off the number of elements that is divided by
   bool keepdim = false;
 };
+// The first field of options that could otherwise be taken for a list of numbers: nothing converts to
+// it, so that {1, 2} is the list, and {.dim = 1} the options.
+class OnlyByName {
+ public:
+  constexpr OnlyByName() noexcept {}
+};
+struct ArgOptions {
+  OnlyByName by_name = {};
+  std::optional<std::int64_t> dim = {};  // none: of the flattened tensor
+  bool keepdim = false;
+};
 struct DTypeOption {
   std::optional<DType> dtype = {};
 };
@@ -41,6 +52,8 @@ class TENON_API TensorReductions {
   std::tuple<Tensor, Tensor> min(std::int64_t dim, KeepdimOptions options = {}) const;
   Tensor argmax(std::optional<std::int64_t> dim = {}, KeepdimOptions options = {}) const;
   Tensor argmin(std::optional<std::int64_t> dim = {}, KeepdimOptions options = {}) const;
+  Tensor argmax(const ArgOptions& options) const;
+  Tensor argmin(const ArgOptions& options) const;
   Tensor any(const Dims& dim = {}, KeepdimOptions options = {}) const;
   Tensor all(const Dims& dim = {}, KeepdimOptions options = {}) const;
   Tensor count_nonzero(const Dims& dim = {}) const;

@@ -1,6 +1,7 @@
 // Activations as layers. What each calculates is in tenon/activation.h.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -238,7 +239,8 @@ class TENON_API PReLU : public Layer {
  public:
   using Options = PReLUOptions;
   explicit PReLU(const Options& options = {});
-  explicit PReLU(std::int64_t parameters) : PReLU(Options{.num_parameters = parameters}) {}
+  template <std::integral I>
+  explicit PReLU(I parameters) : PReLU(Options{.num_parameters = parameters}) {}
 
   void reset_parameters();
   std::string extra_repr() const override;
@@ -313,7 +315,8 @@ class TENON_API GLU : public Layer {
  public:
   using Options = GLUOptions;
   explicit GLU(const Options& options = {}) : dim(options.dim) {}
-  explicit GLU(std::int64_t along) : dim(along) {}
+  template <std::integral I>
+  explicit GLU(I along) : dim(along) {}
   std::string extra_repr() const override;
 
   std::int64_t dim;
@@ -330,7 +333,8 @@ class TENON_API Softmin : public Layer {
  public:
   using Options = SoftminOptions;
   explicit Softmin(const Options& options = {}) : dim(options.dim) {}
-  explicit Softmin(std::int64_t along) : dim(along) {}
+  template <std::integral I>
+  explicit Softmin(I along) : dim(along) {}
   std::string extra_repr() const override;
 
   std::optional<std::int64_t> dim;
@@ -344,7 +348,8 @@ class TENON_API Softmax : public Layer {
  public:
   using Options = SoftmaxOptions;
   explicit Softmax(const Options& options = {}) : dim(options.dim) {}
-  explicit Softmax(std::int64_t along) : dim(along) {}
+  template <std::integral I>
+  explicit Softmax(I along) : dim(along) {}
   std::string extra_repr() const override;
 
   std::optional<std::int64_t> dim;
@@ -358,7 +363,8 @@ class TENON_API LogSoftmax : public Layer {
  public:
   using Options = LogSoftmaxOptions;
   explicit LogSoftmax(const Options& options = {}) : dim(options.dim) {}
-  explicit LogSoftmax(std::int64_t along) : dim(along) {}
+  template <std::integral I>
+  explicit LogSoftmax(I along) : dim(along) {}
   std::string extra_repr() const override;
 
   std::optional<std::int64_t> dim;

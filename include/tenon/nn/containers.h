@@ -1,9 +1,13 @@
 // Modules that hold other modules, or tensors: in a row that is run one after another, in lists,
 // and by name. Their entries have PyTorch's names in a state dict: "0", "1", ... or the key.
 //
-//   nn::Sequential net(nn::make<nn::Linear>(784, 128), nn::make<nn::Linear>(128, 10));
+//   nn::Sequential net{nn::make<nn::Linear>(784, 128), nn::make<nn::Linear>(128, 10)};
+//   auto same = nn::make<nn::Sequential>({nn::make<nn::Linear>(784, 128), nn::make<nn::ReLU>()});
 //   nn::ModuleList<nn::Linear> layers;
 //   for (int i = 0; i < 10; ++i) layers.append(nn::make<nn::Linear>(64, 64));
+//
+// In braces, which are evaluated in order: in parentheses the last layer may be made first, and draw
+// the first random numbers.
 //
 // Positions below zero count from the end. IndexError for one that is not there.
 #pragma once
@@ -96,6 +100,8 @@ class TENON_API Sequential : public Layer {
   explicit Sequential(std::shared_ptr<Ms>... modules) {
     (append(std::move(modules)), ...);
   }
+  // Those of a list, in its order.
+  explicit Sequential(const std::vector<std::shared_ptr<Module>>& modules) { extend(modules); }
   // With names of their own.
   explicit Sequential(
       std::initializer_list<std::pair<std::string, std::shared_ptr<Module>>> modules);
@@ -118,6 +124,10 @@ class TENON_API Sequential : public Layer {
     detail::sequence_set(*this, index, std::move(module));
   }
   Sequential& extend(const Sequential& other);  // shares its modules
+  Sequential& extend(const std::vector<std::shared_ptr<Module>>& modules) {
+    for (const auto& module : modules) append(module);
+    return *this;
+  }
   // Takes one out and gives it back; those behind it move up, and all are numbered anew.
   std::shared_ptr<Module> pop(std::int64_t index = -1) {
     return detail::sequence_pop(*this, index);

@@ -17,6 +17,7 @@
 namespace tenon::nn {
 
 struct ConvOptions {
+  OnlyByName by_name = {};  // {2, 1} is no list of options
   Dims stride = 1;
   ConvPadding padding = 0;
   Dims dilation = 1;
@@ -27,6 +28,7 @@ struct ConvOptions {
   std::optional<DType> dtype = {};
 };
 struct ConvTransposeOptions {
+  OnlyByName by_name = {};  // {2, 1} is no list of options
   Dims stride = 1;
   Dims padding = 0;
   Dims output_padding = 0;

@@ -1,6 +1,7 @@
 // Flatten: several dimensions made one. Unflatten: one made several.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 
@@ -16,6 +17,9 @@ class TENON_API Flatten : public Layer {
     std::int64_t end_dim = -1;
   };
   Flatten() : Flatten(Options{}) {}
+  template <std::integral I>
+  explicit Flatten(I start, std::int64_t end = -1)
+      : Flatten(Options{.start_dim = start, .end_dim = end}) {}
   explicit Flatten(const Options& options)
       : start_dim(options.start_dim), end_dim(options.end_dim) {}
 

@@ -9,6 +9,7 @@
 namespace tenon::nn {
 
 struct FoldOptions {
+  OnlyByName by_name = {};  // {2, 1} is no list of options
   Dims dilation = 1;
   Dims padding = 0;
   Dims stride = 1;

@@ -66,8 +66,8 @@ struct StateDictOptions {
   bool keep_vars = false;
 };
 struct ModuleToOptions {
-  std::optional<DType> dtype = {};  // for floating and complex tensors
   std::optional<Device> device = {};
+  std::optional<DType> dtype = {};  // for floating and complex tensors
   bool non_blocking = false;
   std::optional<MemoryFormat> memory_format = {};  // for tensors of 4 and 5 dimensions
 };
@@ -186,10 +186,10 @@ class TENON_API Module {
   }
   Module& to(Device device) { return to(ModuleToOptions{.device = device}); }
   Module& to(Device device, DType dtype) {
-    return to(ModuleToOptions{.dtype = dtype, .device = device});
+    return to(ModuleToOptions{.device = device, .dtype = dtype});
   }
   Module& to(const Tensor& like) {
-    return to(ModuleToOptions{.dtype = like.dtype(), .device = like.device()});
+    return to(ModuleToOptions{.device = like.device(), .dtype = like.dtype()});
   }
   Module& cpu() { return move_to(Device::cpu()); }
   Module& cuda(std::optional<int> index = {}) { return move_to(Device::cuda(index)); }
@@ -233,6 +233,7 @@ class TENON_API Module {
   virtual std::any invoke(Arguments args);
   // The same for one tensor, giving one.
   virtual Tensor invoke(const Tensor& input);
+  Tensor operator()(const Tensor& input) { return invoke(input); }
 
   // What a class may say about its state.
 

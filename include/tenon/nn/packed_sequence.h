@@ -72,3 +72,16 @@ TENON_API PackedSequence pack_sequence(const std::vector<Tensor>& sequences,
 TENON_API std::vector<Tensor> unpack_sequence(const PackedSequence& packed_sequences);
 
 }  // namespace tenon::nn
+
+// Where Python has them.
+namespace tenon::nn::utils::rnn {
+
+using nn::pack_padded_sequence;
+using nn::pack_sequence;
+using nn::PackedSequence;
+using nn::pad_packed_sequence;
+using nn::pad_sequence;
+using nn::unpack_sequence;
+using nn::unpad_sequence;
+
+}  // namespace tenon::nn::utils::rnn

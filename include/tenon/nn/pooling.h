@@ -19,7 +19,8 @@
 namespace tenon::nn {
 
 struct MaxPoolOptions {
-  Dims stride = {};  // the kernel size
+  OnlyByName by_name = {};  // {2, 1} is no list of options
+  Dims stride = {};         // the kernel size
   Dims padding = 0;
   Dims dilation = 1;
   // A call gives the values alone, whatever is said here: with_indices() gives both.
@@ -27,12 +28,14 @@ struct MaxPoolOptions {
   bool ceil_mode = false;
 };
 struct AvgPool1dOptions {
-  Dims stride = {};  // the kernel size
+  OnlyByName by_name = {};  // {2, 1} is no list of options
+  Dims stride = {};         // the kernel size
   Dims padding = 0;
   bool ceil_mode = false;
   bool count_include_pad = true;
 };
 struct AvgPoolOptions {
+  OnlyByName by_name = {};  // {2, 1} is no list of options
   Dims stride = {};
   Dims padding = 0;
   bool ceil_mode = false;
@@ -43,11 +46,13 @@ struct AdaptiveMaxPoolOptions {
   bool return_indices = false;  // as for MaxPoolOptions
 };
 struct LPPoolOptions {
+  OnlyByName by_name = {};  // {2, 1} is no list of options
   Dims stride = {};
   bool ceil_mode = false;
 };
 struct MaxUnpoolOptions {
-  Dims stride = {};  // the kernel size
+  OnlyByName by_name = {};  // {2, 1} is no list of options
+  Dims stride = {};         // the kernel size
   Dims padding = 0;
 };
 
@@ -103,8 +108,8 @@ class TENON_API LPPool : public Layer {
   LPPool(const Scalar& norm, const Dims& kernel, const Options& options);
 };
 // Called with values and indices, and with the size that is to come out if it is not the usual one.
-class TENON_API MaxUnpool : public Callable<Tensor(const Tensor& input, const Tensor& indices,
-                                                   const std::optional<Dims>& output_size)> {
+class TENON_API MaxUnpool
+    : public Callable<Tensor(const Tensor& input, const Tensor& indices, const Dims& output_size)> {
  public:
   using Options = MaxUnpoolOptions;
   std::string extra_repr() const override;
@@ -284,8 +289,7 @@ class TENON_API MaxUnpool1d : public MaxUnpool {
       : MaxUnpool(1, kernel, options) {}
 
  protected:
-  Tensor forward(const Tensor& input, const Tensor& indices,
-                 const std::optional<Dims>& output_size) override;
+  Tensor forward(const Tensor& input, const Tensor& indices, const Dims& output_size) override;
 };
 class TENON_API MaxUnpool2d : public MaxUnpool {
  public:
@@ -297,8 +301,7 @@ class TENON_API MaxUnpool2d : public MaxUnpool {
       : MaxUnpool(2, kernel, options) {}
 
  protected:
-  Tensor forward(const Tensor& input, const Tensor& indices,
-                 const std::optional<Dims>& output_size) override;
+  Tensor forward(const Tensor& input, const Tensor& indices, const Dims& output_size) override;
 };
 class TENON_API MaxUnpool3d : public MaxUnpool {
  public:
@@ -310,8 +313,7 @@ class TENON_API MaxUnpool3d : public MaxUnpool {
       : MaxUnpool(3, kernel, options) {}
 
  protected:
-  Tensor forward(const Tensor& input, const Tensor& indices,
-                 const std::optional<Dims>& output_size) override;
+  Tensor forward(const Tensor& input, const Tensor& indices, const Dims& output_size) override;
 };
 
 }  // namespace tenon::nn

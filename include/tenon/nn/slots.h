@@ -24,6 +24,7 @@
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
+#include <vector>
 
 #include "tenon/api.h"
 #include "tenon/tensor.h"
@@ -224,6 +225,37 @@ std::shared_ptr<M> make(A&& a, B&& b, SizeList sizes, typename detail::OptionsOf
   return make<M>(std::forward<A>(a), std::forward<B>(b), Dims(sizes), std::move(options));
 }
 
+// Sizes that are followed by something else.
+template <class M>
+  requires std::constructible_from<M, Dims, Dims>
+std::shared_ptr<M> make(SizeList first, SizeList second) {
+  return make<M>(Dims(first), Dims(second));
+}
+template <class M>
+  requires std::constructible_from<M, Dims, Dims>
+std::shared_ptr<M> make(SizeList first, SizeList second,
+                        typename detail::OptionsOf<M>::type options) {
+  return make<M>(Dims(first), Dims(second), std::move(options));
+}
+template <class M, class A>
+  requires std::constructible_from<M, Dims, A>
+std::shared_ptr<M> make(SizeList sizes, A&& a) {
+  return make<M>(Dims(sizes), std::forward<A>(a));
+}
+template <class M, class A>
+  requires std::constructible_from<M, Dims, A>
+std::shared_ptr<M> make(SizeList sizes, A&& a, typename detail::OptionsOf<M>::type options) {
+  return make<M>(Dims(sizes), std::forward<A>(a), std::move(options));
+}
+
+// Modules in a list, made in its order: make<Sequential>({make<Linear>(3, 5), make<ReLU>()}).
+using UnnamedModuleList = std::initializer_list<std::shared_ptr<Module>>;
+template <class M>
+  requires std::constructible_from<M, const std::vector<std::shared_ptr<Module>>&>
+std::shared_ptr<M> make(UnnamedModuleList modules) {
+  return make<M>(std::vector<std::shared_ptr<Module>>(modules));
+}
+
 // Modules with names of their own: make<Sequential>({{"fc", make<Linear>(3, 5)}, ...}).
 using NamedModuleList = std::initializer_list<std::pair<std::string, std::shared_ptr<Module>>>;
 template <class M>
@@ -303,7 +335,21 @@ class Child final : public ChildSlot {
     *this = make<M>(std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), std::forward<D>(d),
                     std::move(options));
   }
-  // Sizes in braces.
+  // None yet: as if it were not there, until something is assigned.
+  Child(Module* owner, std::string_view name)
+    requires(!std::constructible_from<M>)
+      : ChildSlot(owner, name) {}
+  // Sizes in braces, which may be followed by something else.
+  Child(Module* owner, std::string_view name, SizeList first, SizeList second)
+    requires std::constructible_from<M, Dims, Dims>
+      : ChildSlot(owner, name) {
+    *this = make<M>(Dims(first), Dims(second));
+  }
+  template <class A>
+    requires std::constructible_from<M, Dims, A>
+  Child(Module* owner, std::string_view name, SizeList sizes, A&& a) : ChildSlot(owner, name) {
+    *this = make<M>(Dims(sizes), std::forward<A>(a));
+  }
   Child(Module* owner, std::string_view name, SizeList sizes)
     requires std::constructible_from<M, Dims>
       : ChildSlot(owner, name) {
@@ -348,10 +394,9 @@ class Child final : public ChildSlot {
       : ChildSlot(owner, name) {
     *this = std::move(module);
   }
-  // None.
-  Child(Module* owner, std::string_view name, std::nullptr_t) : ChildSlot(owner, name) {
-    *this = nullptr;
-  }
+  // None, as of an attribute that Python sets to None: it has no place in the text until something is
+  // assigned.
+  Child(Module* owner, std::string_view name, std::nullptr_t) : ChildSlot(owner, name) {}
   explicit Child(const Child& other) : ChildSlot(other) {}
 
   template <std::derived_from<M> Actual>
