@@ -192,8 +192,8 @@ Tensor on_cpu(const Tensor& tensor) {
   return copy;
 }
 
-// The name of what it was calculated by, or nothing. Of a view whose history cannot be told any more
-// that is said: text does not fail.
+// The name of what it was calculated by, or nothing. Of a view whose history cannot be told any
+// more that is said: text does not fail.
 std::string history_text(const Tensor& tensor) {
   try {
     const Ref<Node> node = tensor.grad_fn();

@@ -122,8 +122,7 @@ std::tuple<Tensor, Tensor> AdaptiveMaxPool1d::with_indices(const Tensor& input) 
 Tensor LPPool1d::forward(const Tensor& input) {
   return lp_pool1d(input, norm_type, kernel_size, {.stride = stride, .ceil_mode = ceil_mode});
 }
-Tensor MaxUnpool1d::forward(const Tensor& input, const Tensor& indices,
-                            const std::optional<Dims>& size) {
+Tensor MaxUnpool1d::forward(const Tensor& input, const Tensor& indices, const Dims& size) {
   return max_unpool1d(input, indices, kernel_size,
                       {.stride = stride, .padding = padding, .output_size = size});
 }
@@ -139,8 +138,7 @@ std::tuple<Tensor, Tensor> AdaptiveMaxPool2d::with_indices(const Tensor& input) 
 Tensor LPPool2d::forward(const Tensor& input) {
   return lp_pool2d(input, norm_type, kernel_size, {.stride = stride, .ceil_mode = ceil_mode});
 }
-Tensor MaxUnpool2d::forward(const Tensor& input, const Tensor& indices,
-                            const std::optional<Dims>& size) {
+Tensor MaxUnpool2d::forward(const Tensor& input, const Tensor& indices, const Dims& size) {
   return max_unpool2d(input, indices, kernel_size,
                       {.stride = stride, .padding = padding, .output_size = size});
 }
@@ -156,8 +154,7 @@ std::tuple<Tensor, Tensor> AdaptiveMaxPool3d::with_indices(const Tensor& input) 
 Tensor LPPool3d::forward(const Tensor& input) {
   return lp_pool3d(input, norm_type, kernel_size, {.stride = stride, .ceil_mode = ceil_mode});
 }
-Tensor MaxUnpool3d::forward(const Tensor& input, const Tensor& indices,
-                            const std::optional<Dims>& size) {
+Tensor MaxUnpool3d::forward(const Tensor& input, const Tensor& indices, const Dims& size) {
   return max_unpool3d(input, indices, kernel_size,
                       {.stride = stride, .padding = padding, .output_size = size});
 }

@@ -240,8 +240,8 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(
     heads = scaled_dot_product_attention(
         q, k, v, {.attn_mask = mask, .dropout_p = p, .is_causal = is_causal});
   }
-  // While training the sequence comes first in memory, as PyTorch's does: a dropout that follows draws
-  // in that order.
+  // While training the sequence comes first in memory, as PyTorch's does: a dropout that follows
+  // draws in that order.
   if (batch_first && !unbatched && options.training) {
     const Tensor steps = heads.permute({2, 0, 1, 3}).flatten(-2);
     return {linear(steps, out_proj_weight, out_proj_bias).transpose(0, 1), weights};

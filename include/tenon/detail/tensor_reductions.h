@@ -24,8 +24,8 @@ struct VarOptions {
   double correction = 1;  // what is taken off the number of elements that is divided by
   bool keepdim = false;
 };
-// The first field of options that could otherwise be taken for a list of numbers: nothing converts to
-// it, so that {1, 2} is the list, and {.dim = 1} the options.
+// The first field of options that could otherwise be taken for a list of numbers: nothing converts
+// to it, so that {1, 2} is the list, and {.dim = 1} the options.
 class OnlyByName {
  public:
   constexpr OnlyByName() noexcept {}

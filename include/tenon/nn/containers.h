@@ -6,8 +6,8 @@
 //   nn::ModuleList<nn::Linear> layers;
 //   for (int i = 0; i < 10; ++i) layers.append(nn::make<nn::Linear>(64, 64));
 //
-// In braces, which are evaluated in order: in parentheses the last layer may be made first, and draw
-// the first random numbers.
+// In braces, which are evaluated in order: in parentheses the last layer may be made first, and
+// draw the first random numbers.
 //
 // Positions below zero count from the end. IndexError for one that is not there.
 #pragma once

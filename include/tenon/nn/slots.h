@@ -394,8 +394,8 @@ class Child final : public ChildSlot {
       : ChildSlot(owner, name) {
     *this = std::move(module);
   }
-  // None, as of an attribute that Python sets to None: it has no place in the text until something is
-  // assigned.
+  // None, as of an attribute that Python sets to None: it has no place in the text until something
+  // is assigned.
   Child(Module* owner, std::string_view name, std::nullptr_t) : ChildSlot(owner, name) {}
   explicit Child(const Child& other) : ChildSlot(other) {}
 
