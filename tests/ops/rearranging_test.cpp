@@ -117,6 +117,12 @@ TEST(Repeat, PutsTheWholeBesideItself) {
   EXPECT_EQ(node_of(repeat(numbers({2}), 2)), "RepeatBackward0");
 }
 
+TEST(Repeat, RefusesTimesThatOverflow) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 62;
+  expect_error<ShapeError>([&] { ones({4}).repeat({kHuge}); }, "too large", "[4]");
+  expect_error<ShapeError>([&] { ones({2, 3}).repeat({2, 1, kHuge}); }, "too large", "[2, 3]");
+}
+
 TEST(RepeatInterleave, PutsEachBesideItself) {
   EXPECT_TRUE(equal(repeat_interleave(tensor({1, 2}), 2), tensor({1, 1, 2, 2})));
   EXPECT_TRUE(equal(repeat_interleave(matrix(), 2, {.dim = 1})[0], tensor({0, 0, 1, 1, 2, 2})));
