@@ -223,7 +223,12 @@ struct Rule<op::max_pool_backward> {
     const Tensor none = indices < 0;
     g.set(0, masked_fill(gathered(grad, masked_fill(indices, none, 0), sizes.size()), none, 0));
   }
-  static Layout infer(const Tensor& grad, const Tensor& /*indices*/, const Dims& sizes) {
+  static Layout infer(const Tensor& grad, const Tensor& indices, const Dims& sizes) {
+    if (indices.shape() != grad.shape() || indices.dtype() != int64) {
+      throw ShapeError(concat("max_pool_backward: a gradient of shape ", bracketed(grad.shape()),
+                              " with indices of shape ", bracketed(indices.shape()), " and ",
+                              tenon::repr(indices.dtype())));
+    }
     return packed(grad, with_sizes(grad.shape(), sizes));
   }
   static void cpu(Tensor& out, const Tensor& grad, const Tensor& indices, const Dims& sizes) {
