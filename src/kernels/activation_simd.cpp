@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numbers>
 
+#include "base/convert.h"
 #include "kernels/pieces.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -408,7 +409,7 @@ template <class T>
 void of_whole_numbers(Activation function, std::span<const std::int64_t> shape,
                       const TypedOperand& out, const TypedOperand& a,
                       const ActivationNumbers& numbers) {
-  const T first = static_cast<T>(numbers[0]), second = static_cast<T>(numbers[1]);
+  const T first = convert<T>(numbers[0]), second = convert<T>(numbers[1]);
   const Loop<2> loop(shape, {out.place, a.place});
   loop.run_parallel(
       [&](const Loop<2>::Pointers& at, const Loop<2>::Strides& strides, std::int64_t n) {

@@ -47,7 +47,8 @@ void find_largest(const PoolPlan& plan, const T* in, T* out, std::int64_t* indic
     for (const PoolStretch& y : height.stretches) {
       for (const PoolStretch& x : width.stretches) {
         T best = lowest<T>();
-        std::int64_t place = (z.first * height.size + y.first) * width.size + x.first;
+        const bool none = z.first >= z.last || y.first >= y.last || x.first >= x.last;
+        std::int64_t place = none ? -1 : (z.first * height.size + y.first) * width.size + x.first;
         for (std::int64_t d = z.first; d < z.last; d += z.step) {
           for (std::int64_t h = y.first; h < y.last; h += y.step) {
             const std::int64_t row = (d * height.size + h) * width.size;
@@ -198,8 +199,11 @@ void add_at_indices(std::int64_t planes, std::int64_t from, std::int64_t to, DTy
           const T* values = static_cast<const T*>(in) + p * from;
           const std::int64_t* places = indices + p * from;
           T* sums = static_cast<T*>(out) + p * to;
-          for (std::int64_t i = 0; i < from; ++i)
-            sums[places[i]] = static_cast<T>(sums[places[i]] + values[i]);
+          for (std::int64_t i = 0; i < from; ++i) {
+            const std::int64_t place = places[i];
+            if (place < 0 || place >= to) continue;
+            sums[place] = static_cast<T>(sums[place] + values[i]);
+          }
         }
       });
     }

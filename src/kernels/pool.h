@@ -15,7 +15,7 @@
 namespace tenon {
 
 struct PoolStretch {
-  std::int64_t first, last;  // [first, last), inside the plane
+  std::int64_t first, last;  // [first, last), inside the plane; nothing if first >= last
   std::int64_t step = 1;
   std::int64_t count = 1;  // this axis's factor of what a mean is divided by
 };
@@ -39,11 +39,12 @@ TENON_API bool can_max_pool(DType dtype);
 TENON_API bool can_average_pool(DType dtype);
 
 // Everything is packed, plane after plane. NaN is the largest, the last of several; of other equals
-// the first counts. Indices are places in their plane; null if nobody asks.
+// the first counts. Indices are places in their plane, -1 for a window that sees nothing; null if
+// nobody asks.
 TENON_API void max_pool(const PoolPlan& plan, DType dtype, const void* in, void* out,
                         std::int64_t* indices);
 // Of each plane's `from` elements, adds each to the place among `to` that its index says. `to`
-// begins as zeros. Indices have been checked.
+// begins as zeros. What has an index outside is left out.
 TENON_API void add_at_indices(std::int64_t planes, std::int64_t from, std::int64_t to, DType dtype,
                               const void* in, const std::int64_t* indices, void* out);
 TENON_API void average_pool(const PoolPlan& plan, DType dtype, const void* in, void* out);

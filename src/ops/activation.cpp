@@ -1,6 +1,8 @@
 // Activations that are a kernel of their own, as operators.
 #include "tenon/activation.h"
 
+#include <cmath>
+
 #include "base/text.h"
 #include "core/element_copy.h"
 #include "ops/activation_gradients.h"
@@ -54,6 +56,26 @@ void check_takes(const OpInfo& op, Activation function, DType dtype) {
   if (!has_activation(function, dtype)) not_implemented(op.name(), dtype);
 }
 
+bool is_unsigned(DType dtype) {
+  return dtype == uint8 || dtype == uint16 || dtype == uint32 || dtype == uint64;
+}
+// A number with no fraction counts as a whole one: those wrap into unsigned dtypes.
+Scalar whole_if_it_is(double number) {
+  const bool whole = std::trunc(number) == number && std::abs(number) < 0x1p63;
+  return whole ? Scalar(static_cast<std::int64_t>(number)) : Scalar(number);
+}
+// Bounds of whole numbers are cast to their dtype.
+void check_fit(Activation function, DType dtype, const Numbers& numbers) {
+  if (!is_integral(dtype)) return;
+  if (function == Activation::hardtanh && is_unsigned(dtype) &&
+      (numbers[0] < 0 || numbers[1] < 0)) {
+    throw ValueError(concat("cannot do hardtanh on an unsigned type with negative limits: ",
+                            numbers[0], " and ", numbers[1], " for ", repr(dtype)));
+  }
+  check_value_fits(whole_if_it_is(numbers[0]), dtype);
+  check_value_fits(whole_if_it_is(numbers[1]), dtype);
+}
+
 Layout infer_activation(const OpInfo& op, Activation function, const Tensor& self) {
   check_takes(op, function, self.dtype());
   const Layout* operands[] = {&self.layout()};
@@ -73,7 +95,11 @@ struct Fresh {
   static void backward(Gradient& g, const Tensor& grad, const Tensor& self, D... numbers) {
     g.set(0, activation_backward(N, grad, self, kNumbers(numbers...)));
   }
-  static Layout infer(const Tensor& self, D...) { return infer_activation(O::info, N, self); }
+  static Layout infer(const Tensor& self, D... numbers) {
+    const Layout layout = infer_activation(O::info, N, self);
+    check_fit(N, self.dtype(), kNumbers(numbers...));
+    return layout;
+  }
   static void cpu(Tensor& out, const Tensor& self, D... numbers) {
     run_activation(N, out, self, kNumbers(numbers...));
   }
@@ -81,8 +107,9 @@ struct Fresh {
 
 template <class O, Activation N, auto kNumbers, class... D>
 struct Written {
-  static void check(const Tensor& self, D...) {
+  static void check(const Tensor& self, D... numbers) {
     check_takes(O::info, N, self.dtype());
+    check_fit(N, self.dtype(), kNumbers(numbers...));
     check_destination(O::info.name(), self, self.dtype(), self.device());
   }
   static void cpu(const Tensor& self, D... numbers) {

@@ -98,7 +98,8 @@ struct Rule<op::rrelu> {
     const Tensor below = self <= 0;
     const Tensor noise = ones(self.shape(), {.dtype = self.dtype(), .device = self.device()});
     if (self.is_meta()) return noise;
-    const Tensor slopes = empty({below.sum().item<std::int64_t>()}, {.dtype = float64});
+    const Tensor slopes =
+        empty({below.sum().item<std::int64_t>()}, {.dtype = float64, .device = below.device()});
     slopes.uniform_(lower, upper);
     const Tensor places = nonzero(below.reshape({-1})).reshape({-1});
     return noise.view({-1}).index_copy(0, places, slopes.to(self.dtype())).view(self.shape());

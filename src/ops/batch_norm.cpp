@@ -55,7 +55,7 @@ struct Rule<op::batch_norm> {
                         const std::optional<Tensor>& running_var,
                         const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
                         bool training, double momentum, double eps) {
-    check(input, running_mean, running_var, weight, bias, training, eps);
+    check(input, running_mean, running_var, weight, bias, training);
     const BatchNormParts parts =
         native_batch_norm(input, weight, bias, running_mean, running_var, training, eps);
     if (training && input.numel() != 0) {
@@ -73,7 +73,7 @@ struct Rule<op::batch_norm> {
  private:
   static void check(const Tensor& input, const std::optional<Tensor>& running_mean,
                     const std::optional<Tensor>& running_var, const std::optional<Tensor>& weight,
-                    const std::optional<Tensor>& bias, bool training, double eps) {
+                    const std::optional<Tensor>& bias, bool training) {
     if (input.dim() < 2) {
       throw ShapeError(concat("batch_norm: expected an input of (N, C, *), but got one of shape ",
                               bracketed(input.shape())));
@@ -83,9 +83,6 @@ struct Rule<op::batch_norm> {
           concat("Expected more than 1 value per channel when training, got input "
                  "size ",
                  bracketed(input.shape())));
-    }
-    if (training && !(eps > 0)) {
-      throw ValueError(concat("batch_norm eps must be positive during training, but got ", eps));
     }
     const auto check_there = [&](const char* name, const std::optional<Tensor>& running) {
       if (training || running) return;
@@ -187,6 +184,13 @@ struct Rule<op::local_response_norm> {
 
 Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var,
                   const BatchNormFunctionOptions& options) {
+  // Here, because instance_norm takes any.
+  if (options.training && options.eps <= 0) {
+    throw ValueError(
+        concat("batch_norm eps must be positive during training, but got ", options.eps));
+  }
+  if (options.eps < 0)
+    throw ValueError(concat("batch_norm eps must be non-negative, but got ", options.eps));
   return call<op::batch_norm>(input, running_mean, running_var, options.weight, options.bias,
                               options.training, options.momentum, options.eps);
 }

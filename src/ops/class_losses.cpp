@@ -78,6 +78,7 @@ struct Rule<op::nll> {
   static void backward(Gradient& g, const Tensor& grad, const Tensor& /*input*/,
                        const Tensor& target, const std::optional<Tensor>& weight,
                        std::int64_t ignore_index, std::string_view reduction) {
+    if (!g.wanted(0)) return;
     const DType wide = wide_dtype(grad.dtype());
     const Classes classes(target, ignore_index, weight, wide);
     Tensor each = -grad.to(wide) * classes.weights;
@@ -174,6 +175,7 @@ Tensor checked_nll(std::string_view op, const Tensor& input, const Tensor& targe
     const Tensor pair[] = {input, *weight};
     same_device(op, pair);
   }
+  refuse_gradient("nll_loss", "weight", weight);
   const Tensor named = target.to(int64);
   if (has_values(named))
     check_classes_exist(op, masked_fill(named, named == ignore_index, 0), classes);
@@ -289,6 +291,7 @@ struct Rule<op::multi_margin> {
   static void backward(Gradient& g, const Tensor& grad, const Tensor& input, const Tensor& target,
                        std::int64_t p, double margin, const std::optional<Tensor>& weight,
                        std::string_view reduction) {
+    if (!g.wanted(0)) return;
     const Margins margins(input, target, margin);
     Tensor each = unreduced(grad, reduction, input.size(0)) / static_cast<double>(input.size(1));
     if (weight) each = each * index_select(*weight, 0, target);
@@ -346,6 +349,7 @@ struct Rule<op::multi_margin_loss> {
     }
     check_class_weight("multi_margin_loss", weight, rows.size(1));
     check_classes_exist("multi_margin_loss", target, rows.size(1));
+    refuse_gradient("multi_margin_loss", "weight", weight);
     const Tensor loss =
         call<op::multi_margin>(rows, target.reshape({-1}), p, margin, weight, reduction);
     return reduction == "none" ? loss.reshape(target.shape()) : loss;

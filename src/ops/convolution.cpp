@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "ops/convolve.h"
 #include "ops/operands.h"
@@ -118,6 +119,23 @@ void check_channels(const Tensor& input, const Tensor& weight, const std::option
         concat(transposed ? "Given transposed=1, weight of size " : "Given weight of size ",
                bracketed(sizes), ", expected bias to be 1-dimensional with ", out,
                " elements, but got bias of size ", bracketed(bias->shape()), " instead"));
+  }
+}
+
+// Afterwards the sizes, steps and reaches along a dimension can be added up without overflow.
+void check_reach(const Shape& input, const Shape& weight, const Dims& stride, const Dims& padding,
+                 const Dims& dilation, const Dims& output_padding) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 59;
+  for (std::size_t d = 0; d < stride.size(); ++d) {
+    const std::int64_t size = std::max<std::int64_t>(input[d + 2], 1);
+    const auto steps = checked_mul(size, stride[d]);
+    const auto reach = checked_mul(std::max<std::int64_t>(weight[d + 2], 1), dilation[d]);
+    if (steps && reach && std::max({*steps, *reach, padding[d], output_padding[d]}) < kMost)
+      continue;
+    throw ShapeError(concat("convolution: sizes that are too large: input ", bracketed(input),
+                            ", weight ", bracketed(weight), ", stride ", bracketed(stride),
+                            ", padding ", bracketed(padding), ", dilation ", bracketed(dilation),
+                            ", output_padding ", bracketed(output_padding)));
   }
 }
 
@@ -255,6 +273,7 @@ struct Rule<op::convolution> {
     check_types(input, "weight", weight);
     if (bias) check_types(input, "bias", *bias);
     if (!can_convolve(input.dtype())) not_implemented("convolution", input.dtype());
+    check_reach(input.shape(), weight.shape(), stride, padding, dilation, output_padding);
     const Dims sizes = transposed
                            ? transposed_sizes(input.shape(), weight.shape(), stride, padding,
                                               dilation, output_padding)

@@ -1,6 +1,7 @@
 // The convolutions that users call, in terms of the one operator.
 #include <atomic>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "base/warn.h"
 #include "tenon/convolution.h"
@@ -59,7 +60,12 @@ Dims same_padding(Tensor& input, const Tensor& weight, const Dims& stride, const
   Dims before;
   for (std::size_t d = 0; d < static_cast<std::size_t>(weight.dim()) - 2; ++d) {
     const std::int64_t step = d < dilation.size() ? dilation[d] : 1;
-    const std::int64_t total = step * (weight.shape()[d + 2] - 1);
+    const auto reach = checked_mul(step, weight.shape()[d + 2] - 1);
+    if (!reach) {
+      throw ShapeError(concat("convolution: a dilation of ", bracketed(dilation),
+                              " is too large for a weight of size ", bracketed(weight.shape())));
+    }
+    const std::int64_t total = *reach;
     before.push_back(total / 2);
     if (total % 2 == 0) continue;
     static constinit std::atomic<bool> said{false};

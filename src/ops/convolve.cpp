@@ -1,6 +1,7 @@
 #include "ops/convolve.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/element_copy.h"
 #include "kernels/convolution.h"
@@ -35,6 +36,20 @@ ConvolutionSizes sizes_of(const ConvolutionShape& shape, const Tensor& in, const
     s.dilation[to] = shape.dilation[d];
   }
   return s;
+}
+
+// oneDNN calculates with 32-bit numbers in places.
+bool is_for_onednn(const ConvolutionSizes& s) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  bool fits = std::max({s.batch, s.groups, s.in_channels, s.out_channels}) <= kMost;
+  for (std::size_t d = 0; d < 3; ++d) {
+    const std::int64_t largest =
+        std::max({s.in[d], s.out[d], s.kernel[d], s.stride[d], s.padding[d], s.dilation[d]});
+    // None of the sums below overflows if no number is larger.
+    fits = fits && largest <= kMost && s.in[d] + 2 * s.padding[d] <= kMost &&
+           s.dilation[d] * s.kernel[d] <= kMost && s.out[d] * s.stride[d] <= kMost;
+  }
+  return fits;
 }
 
 Tensor empty_of(const Tensor& like, DType dtype) {
@@ -90,7 +105,7 @@ bool can_convolve(DType dtype) {
 void convolve(const ConvolutionShape& shape, const Tensor& out, const Tensor& in,
               const Tensor& weight, const std::optional<Tensor>& bias) {
   const ConvolutionSizes sizes = sizes_of(shape, in, out, weight);
-  if (in.dtype() == float32 || in.dtype() == bfloat16) {
+  if ((in.dtype() == float32 || in.dtype() == bfloat16) && is_for_onednn(sizes)) {
     if (onednn_convolve(sizes, lifted(out), lifted(plain(in)), lifted(plain(weight)),
                         packed(bias, in.dtype())))
       return;
@@ -112,7 +127,7 @@ void convolve_transposed(const ConvolutionShape& shape, const Tensor& in, const 
   const ConvolutionSizes sizes = sizes_of(shape, in, out, weight);
   // With a bias bfloat16 is rounded once, after it is added.
   const bool once = in.dtype() == float32 || (in.dtype() == bfloat16 && !bias);
-  if (once &&
+  if (once && is_for_onednn(sizes) &&
       onednn_convolve_transposed(sizes, lifted(in), lifted(plain(out)), lifted(plain(weight))))
     return add_bias(in, bias);
   if (in.dtype() == bfloat16 || in.dtype() == float16) {
@@ -131,7 +146,7 @@ void convolution_weights(const ConvolutionShape& shape, const Tensor& weight, co
                          const Tensor& out) {
   const ConvolutionSizes sizes = sizes_of(shape, in, out, weight);
   const DType dtype = in.dtype();
-  if (dtype == float32 || dtype == bfloat16) {
+  if ((dtype == float32 || dtype == bfloat16) && is_for_onednn(sizes)) {
     const Tensor sum =
         dtype == float32 && weight.is_contiguous() ? weight : empty_of(weight, float32);
     if (onednn_convolution_weights(sizes, lifted(sum), lifted(plain(in)), lifted(plain(out)))) {

@@ -235,6 +235,19 @@ Tensor arranged(const Tensor& operand, const std::vector<int>& labels, const Ord
   return t;
 }
 
+// Whether all dimensions that only b keeps come before those that only a keeps. Then the product of
+// b and a has them in that order, and that of a and b does not.
+bool is_other_way_round(const Tensor& a, const Tensor& b, const std::vector<bool>& summed) {
+  bool of_a = false, of_b = false;
+  for (std::size_t d = 0; d < summed.size(); ++d) {
+    const bool in_a = a.shape()[d] != 1, in_b = b.shape()[d] != 1;
+    if (summed[d] || in_a == in_b) continue;
+    if (in_b && of_a) return false;
+    (in_a ? of_a : of_b) = true;
+  }
+  return of_a && of_b;
+}
+
 // The sum over some dimensions, which both have, of products: those that both keep are a batch,
 // and the rest are rows of one matrix and columns of the other. Summed ones stay with size 1.
 Tensor summed_product(const Tensor& a, const Tensor& b, const std::vector<bool>& summed) {
@@ -247,7 +260,7 @@ Tensor summed_product(const Tensor& a, const Tensor& b, const std::vector<bool>&
     if (summed[d]) {
       sums.push_back(dim);
       sum_size *= in_a;
-    } else if (in_a != 1 && in_b != 1) {
+    } else if ((in_a == 1) == (in_b == 1)) {
       batch.push_back(dim);
       batch_size *= in_a;
     } else if (in_a != 1) {
@@ -320,7 +333,14 @@ struct Rule<op::einsum> {
         }
       }
       if (!alone.empty()) term = term.sum(alone, {.keepdim = true});
-      product = any ? summed_product(product, term, summed) : product * term;
+      // PyTorch's results are contiguous in this case, for two operands.
+      const bool swapped = terms.size() == 2 && is_other_way_round(product, term, summed);
+      if (!any) {
+        product = product * term;
+      } else {
+        product =
+            swapped ? summed_product(term, product, summed) : summed_product(product, term, summed);
+      }
     }
     while (product.dim() > order.results) product = product.squeeze(-1);
     return product;

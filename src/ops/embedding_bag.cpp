@@ -114,6 +114,13 @@ struct Rule<op::embedding_bags> {
     const std::int64_t columns = weight.size(1), n = positions.numel();
     const std::int64_t* row = static_cast<const std::int64_t*>(rows.data_ptr());
     const std::int64_t* owner = static_cast<const std::int64_t*>(owners.data_ptr());
+    check_rows_exist(rows, weight);
+    // Whoever calls this operator with tensors of another origin has not checked them.
+    if (owners.numel() != n || (scales.defined() && scales.numel() != n) ||
+        !std::is_sorted(owner, owner + n) || (n > 0 && (owner[0] < 0 || owner[n - 1] >= count))) {
+      throw ValueError(concat("embedding_bag: ", n, " positions with ", owners.numel(),
+                              " numbers of bags, which have to ascend and be less than ", count));
+    }
     auto* largest = static_cast<std::int64_t*>(out[1].data_ptr());
     visit(weight.dtype(), [&]<class T>() {
       if constexpr (std::floating_point<T> || std::same_as<T, Half> || std::same_as<T, BFloat16>) {
@@ -183,8 +190,15 @@ void check_bag_arguments(const Tensor& input, const Tensor& weight,
     throw DTypeError(concat("embedding_bag: expected indices of dtype torch.int64 or torch.int32, ",
                             "but got ", repr(input.dtype()), ": convert them with to(int64)"));
   }
-  const Tensor both[] = {input, weight};
-  same_device("embedding_bag", both);
+  std::vector<Tensor> all{input, weight};
+  for (const std::optional<Tensor>* other : {&offsets, &per_sample_weights})
+    if (*other) all.push_back(**other);
+  same_device("embedding_bag", all);
+  if (offsets && offsets->body().is_wrapper()) {
+    throw NotImplementedError(
+        "embedding_bag: the offsets are a user-defined tensor, whose values cannot be read: a "
+        "type of tensor that stands for offsets takes over embedding_bag itself");
+  }
   if (per_sample_weights && per_sample_weights->shape() != input.shape()) {
     throw ShapeError(concat("embedding_bag: If per_sample_weights (",
                             bracketed(per_sample_weights->shape()),

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "core/element_copy.h"
@@ -29,6 +31,17 @@ struct Blocks {
   std::int64_t rows, columns;  // of blocks
 };
 
+// The product of sizes. ShapeError if it is too large for any tensor.
+std::int64_t product(std::string_view op, std::initializer_list<std::int64_t> sizes) {
+  std::optional<std::int64_t> all = 1;
+  for (const std::int64_t size : sizes) {
+    if (all) all = checked_mul(*all, size);
+  }
+  if (all) return *all;
+  throw ShapeError(
+      concat(op, ": sizes whose product is too large: ", bracketed(Shape(Dims(sizes)))));
+}
+
 Blocks blocks_of(std::string_view op, std::int64_t height, std::int64_t width, const Dims& kernel,
                  const Dims& dilation, const Dims& padding, const Dims& stride) {
   const auto check = [&](const char* name, const Dims& numbers, std::int64_t least) {
@@ -44,6 +57,16 @@ Blocks blocks_of(std::string_view op, std::int64_t height, std::int64_t width, c
   check("padding", padding, 0);
   check("stride", stride, 1);
   const auto count = [&](std::int64_t size, std::size_t d) {
+    // Numbers up to this one can be added up without overflow.
+    constexpr std::int64_t kMost = std::int64_t{1} << 60;
+    const auto reach = checked_mul(dilation[d], kernel[d] - 1);
+    const std::int64_t largest =
+        std::max({size, padding[d], stride[d], kernel[d], reach.value_or(kMost + 1)});
+    if (largest > kMost || size < -kMost) {
+      throw ShapeError(concat(op, ": sizes that are too large: spatial size (", height, ", ", width,
+                              "), kernel_size=", kernel, ", dilation=", dilation,
+                              ", padding=", padding, ", stride=", stride));
+    }
     const std::int64_t room = size + 2 * padding[d] - dilation[d] * (kernel[d] - 1) - 1;
     return room < 0 ? (room - stride[d] + 1) / stride[d] + 1 : room / stride[d] + 1;
   };
@@ -129,7 +152,10 @@ struct Rule<op::im2col> {
     }
     const Blocks b =
         blocks_of("unfold", self.size(-2), self.size(-1), kernel, dilation, padding, stride);
-    Shape out{self.size(-3) * kernel[0] * kernel[1], b.rows * b.columns};
+    Shape out{product("unfold", {self.size(-3), kernel[0], kernel[1]}),
+              product("unfold", {b.rows, b.columns})};
+    // What one image becomes, also where there is none.
+    static_cast<void>(product("unfold", {out[0], out[1]}));
     if (batch) out.insert(0, self.size(0));
     return Layout::packed(out, self.dtype(), self.device());
   }
@@ -176,19 +202,19 @@ struct Rule<op::col2im> {
       not_implemented("fold", self.dtype());
     const Blocks b =
         blocks_of("fold", output_size[0], output_size[1], kernel, dilation, padding, stride);
-    const std::int64_t places = kernel[0] * kernel[1];
+    const std::int64_t places = product("fold", {kernel[0], kernel[1]});
+    const std::int64_t number = product("fold", {b.rows, b.columns});
     if (self.size(-2) % places != 0) {
       throw ShapeError(concat("fold: Expected size of input's dimension ", self.dim() - 2,
                               " to be divisible by the product of kernel_size, but got ",
                               bracketed(shape), " and kernel_size=", kernel));
     }
-    if (self.size(-1) != b.rows * b.columns) {
+    if (self.size(-1) != number) {
       throw ShapeError(concat("fold: Given output_size=", output_size, ", kernel_size=", kernel,
                               ", dilation=", dilation, ", padding=", padding, ", stride=", stride,
                               ", expected size of input's dimension ", self.dim() - 1,
                               " to match the calculated number of sliding blocks ", b.rows, " * ",
-                              b.columns, " = ", b.rows * b.columns, ", but got ",
-                              bracketed(shape)));
+                              b.columns, " = ", number, ", but got ", bracketed(shape)));
     }
     Shape out{self.size(-2) / places, output_size[0], output_size[1]};
     if (batch) out.insert(0, self.size(0));

@@ -2,11 +2,13 @@
 #include "tenon/geometry.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/text.h"
 #include "ops/gradients.h"
 #include "ops/operands.h"
 #include "tenon/arithmetic.h"
+#include "tenon/autograd.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
 #include "tenon/ops.h"
@@ -35,7 +37,28 @@ struct Rule<op::cdist> {
                               repr(x1.dtype()), " and ", repr(x2.dtype())));
     }
     if (!(p >= 0)) throw ValueError(concat("cdist only supports non-negative p values: ", p));
+    const bool recorded = is_grad_enabled() && (x1.requires_grad() || x2.requires_grad());
+    const std::int64_t rows = x1.size(-2), at_a_time = recorded ? rows : rows_at_a_time(x1, x2);
+    if (rows <= at_a_time) return distances(x1, x2, p);
+    std::vector<Tensor> blocks;
+    for (std::int64_t row = 0; row < rows; row += at_a_time) {
+      const std::int64_t count = std::min(at_a_time, rows - row);
+      blocks.push_back(distances(x1.narrow(-2, row, count), x2, p));
+    }
+    return cat(blocks, -2);
+  }
+
+ private:
+  static Tensor distances(const Tensor& x1, const Tensor& x2, double p) {
     return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1);
+  }
+  // Rows of x1 whose differences to all of x2 are of a moderate number.
+  static std::int64_t rows_at_a_time(const Tensor& x1, const Tensor& x2) {
+    constexpr std::int64_t kDifferences = std::int64_t{1} << 22;
+    const std::int64_t items = x1.numel() / std::max<std::int64_t>(1, x1.size(-2) * x1.size(-1));
+    const double each = static_cast<double>(std::max<std::int64_t>(1, items)) *
+                        static_cast<double>(std::max<std::int64_t>(1, x2.numel()));
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(kDifferences / each));
   }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,5 +24,8 @@ DType wide_dtype(DType dtype);
 std::string size_text(const Tensor& tensor);
 // NotImplementedError unless it is a floating dtype there is arithmetic for.
 void check_loss_dtype(std::string_view op, DType dtype);
+// AutogradError if a gradient of this argument would be recorded: losses have none for weights.
+void refuse_gradient(std::string_view op, std::string_view argument,
+                     const std::optional<Tensor>& tensor);
 
 }  // namespace tenon

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "core/element_copy.h"
 #include "kernels/gather_lines.h"
+#include "ops/elementwise.h"
 #include "ops/operands.h"
 #include "tenon/autograd.h"
 #include "tenon/custom_op.h"
@@ -323,6 +324,7 @@ struct Rule<op::pad> {
     if (!value) return 0;
     if (input.dtype() == bool_) return *value != 0;
     if (is_floating_point(input.dtype()) || is_complex(input.dtype())) return *value;
+    check_value_fits(*value, input.dtype());
     return static_cast<std::int64_t>(*value);
   }
 };

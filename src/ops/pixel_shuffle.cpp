@@ -102,7 +102,9 @@ struct Rule<op::channel_shuffle> {
   static constexpr std::string_view gradient = "ChannelShuffleBackward0";
   static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
                        std::int64_t groups) {
-    g.set(0, channel_shuffle(grad, grad.size(1) / groups));
+    // Without channels there are no groups of them to shuffle.
+    const std::int64_t each = grad.size(1) / groups;
+    g.set(0, each == 0 ? grad : channel_shuffle(grad, each));
   }
   static Layout infer(const Tensor& self, std::int64_t groups) {
     check("channel_shuffle", self, "number of groups to divide channels in", groups);

@@ -9,6 +9,7 @@
 #include "ops/operands.h"
 #include "tenon/activation.h"
 #include "tenon/arithmetic.h"
+#include "tenon/autograd.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
 #include "tenon/loss.h"
@@ -53,6 +54,14 @@ DType wide_dtype(DType dtype) {
 
 std::string size_text(const Tensor& tensor) {
   return concat("torch.Size(", bracketed(tensor.shape()), ")");
+}
+
+void refuse_gradient(std::string_view op, std::string_view argument,
+                     const std::optional<Tensor>& tensor) {
+  if (!tensor || !is_grad_enabled() || !tensor->requires_grad()) return;
+  throw AutogradError(
+      concat("The function '", op, "' is not differentiable with respect to argument '", argument,
+             "'. This input cannot have requires_grad True: pass ", argument, ".detach()"));
 }
 
 void check_loss_dtype(std::string_view op, DType dtype) {
@@ -374,6 +383,7 @@ struct Rule<op::binary_cross_entropy> {
                               ": convert one with to()"));
     }
     check_probabilities(input);
+    refuse_gradient(kName, "weight", weight);
     return call<op::bce>(input, target, weight, reduction);
   }
 
@@ -403,6 +413,8 @@ struct Rule<op::binary_cross_entropy_with_logits> {
     check_broadcasts(kName, "weight", weight, input);
     check_broadcasts(kName, "pos_weight", pos_weight, input);
     const Pair pair(kName, input, target);
+    refuse_gradient(kName, "weight", weight);
+    refuse_gradient(kName, "pos_weight", pos_weight);
     return call<op::bce_with_logits>(pair.input, pair.target, weight, pos_weight, reduction);
   }
 };

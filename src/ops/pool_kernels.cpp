@@ -11,6 +11,7 @@
 #include "tenon/factories.h"
 #include "tenon/ops.h"
 #include "tenon/picking.h"
+#include "tenon/selection.h"
 
 namespace tenon {
 
@@ -217,9 +218,17 @@ struct Rule<op::max_pool_backward> {
   static bool saves(std::size_t place, const Wanted&) { return place == 1; }
   static void backward(Gradient& g, const Tensor& grad, const Tensor& /*grad*/,
                        const Tensor& indices, const Dims& sizes) {
-    if (g.wanted(0)) g.set(0, gathered(grad, indices, sizes.size()));
+    if (!g.wanted(0)) return;
+    // A window that saw nothing has the index -1, and nothing of it came anywhere.
+    const Tensor none = indices < 0;
+    g.set(0, masked_fill(gathered(grad, masked_fill(indices, none, 0), sizes.size()), none, 0));
   }
-  static Layout infer(const Tensor& grad, const Tensor& /*indices*/, const Dims& sizes) {
+  static Layout infer(const Tensor& grad, const Tensor& indices, const Dims& sizes) {
+    if (indices.shape() != grad.shape() || indices.dtype() != int64) {
+      throw ShapeError(concat("max_pool_backward: a gradient of shape ", bracketed(grad.shape()),
+                              " with indices of shape ", bracketed(indices.shape()), " and ",
+                              tenon::repr(indices.dtype())));
+    }
     return packed(grad, with_sizes(grad.shape(), sizes));
   }
   static void cpu(Tensor& out, const Tensor& grad, const Tensor& indices, const Dims& sizes) {

@@ -1,8 +1,10 @@
 #include "ops/pool_plan.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "tenon/error.h"
 
@@ -24,7 +26,13 @@ std::int64_t rounded_down(std::int64_t a, std::int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
 }
 
+// Numbers up to this one, of options and of sizes, can be added up without overflow.
+constexpr std::int64_t kMost = std::int64_t{1} << 60;
+
 std::int64_t windows_along(const PoolWindows& windows, std::size_t d, std::int64_t size) {
+  if (size > kMost) {
+    throw ShapeError(concat(windows.name, ": an input of size ", size, " is too large to pool"));
+  }
   const std::int64_t kernel = windows.kernel[d], stride = windows.stride[d],
                      padding = windows.padding[d], dilation = windows.dilation[d];
   const std::int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1;
@@ -53,11 +61,17 @@ void check_windows(const PoolWindows& windows) {
     if (padding < 0) {
       throw ValueError(concat(windows.name, ": pad must be non-negative, but got pad: ", padding));
     }
-    if (padding > (dilation * (kernel - 1) + 1) / 2) {
+    // Half of the kernel as it is given, not as it is spread by the dilation.
+    if (padding > kernel / 2) {
       throw ValueError(concat(windows.name,
-                              ": pad should be at most half of effective kernel size, but got "
-                              "pad=",
-                              padding, ", kernel_size=", kernel, " and dilation=", dilation));
+                              ": pad should be at most half of kernel size, but got pad=", padding,
+                              " and kernel_size=", kernel));
+    }
+    const std::optional<std::int64_t> reach = checked_mul(dilation, kernel - 1);
+    if (std::max({kernel, stride, dilation, reach.value_or(kMost + 1)}) > kMost) {
+      throw ValueError(concat(windows.name, ": a kernel of ", windows.kernel, ", stride ",
+                              windows.stride, " and dilation ", windows.dilation,
+                              " reach too far; their numbers must be smaller"));
     }
   }
 }
@@ -150,7 +164,9 @@ PoolPlan max_pool_plan(const PoolWindows& windows, const Shape& input) {
     for (std::int64_t i = 0; i < count; ++i) {
       std::int64_t first = i * windows.stride[d] - windows.padding[d];
       const std::int64_t last = std::min(first + (windows.kernel[d] - 1) * dilation + 1, size);
-      while (first < 0) first += dilation;
+      // The first step that is not in the padding. It may be behind the last: such a window sees
+      // nothing.
+      if (first < 0) first += (-first + dilation - 1) / dilation * dilation;
       stretches.push_back({first, last, dilation});
     }
     return stretches;
@@ -171,6 +187,16 @@ PoolPlan average_pool_plan(const PoolWindows& windows, const Shape& input, bool 
     return stretches;
   });
   plan.divisor = divisor;
+  std::optional<std::int64_t> most = 1;
+  for (const PoolAxis& axis : plan.axes) {
+    std::int64_t count = 1;
+    for (const PoolStretch& stretch : axis.stretches) count = std::max(count, stretch.count);
+    if (most) most = checked_mul(*most, count);
+  }
+  if (!most) {
+    throw ValueError(concat(windows.name, ": a kernel of ", windows.kernel,
+                            " has more elements than can be counted"));
+  }
   return plan;
 }
 

@@ -2,7 +2,9 @@
 #include "tenon/pooling.h"
 
 #include <cmath>
+#include <limits>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "core/element_copy.h"
 #include "kernels/pick.h"
@@ -174,6 +176,17 @@ struct LPPoolRule {
                         const Dims& stride, bool ceil_mode) {
     const Dims sizes = expanded(O::info.name(), "kernel_size", kernel, n);
     check_pool_input(O::info.name(), self, n);
+    const auto norm = norm_type.to<double>();
+    if (norm == 0) {
+      throw ValueError(
+          concat(O::info.name(), ": norm_type must be a non-zero value, but got ", norm));
+    }
+    // The limits of what is below.
+    if (std::isinf(norm)) {
+      const Tensor sizes_of_all = self.abs();
+      return norm > 0 ? largest(sizes_of_all, sizes, stride, ceil_mode)
+                      : -largest(-sizes_of_all, sizes, stride, ceil_mode);
+    }
     const Tensor powers = self.pow(norm_type);
     Tensor means;
     if constexpr (n == 1) {
@@ -183,15 +196,34 @@ struct LPPoolRule {
     } else {
       means = avg_pool3d(powers, sizes, {.stride = stride, .ceil_mode = ceil_mode});
     }
-    const std::int64_t count = Shape(sizes).numel();
-    return (means.sign() * means.abs().relu() * count).pow(1 / norm_type.to<double>());
+    double count = 1;
+    for (const std::int64_t size : sizes) count *= static_cast<double>(size);
+    return (means.sign() * means.abs().relu() * count).pow(1 / norm);
+  }
+
+ private:
+  static Tensor largest(const Tensor& self, const Dims& sizes, const Dims& stride, bool ceil_mode) {
+    const MaxPoolFunctionOptions options{.stride = stride, .ceil_mode = ceil_mode};
+    if constexpr (n == 1) {
+      return max_pool1d(self, sizes, options);
+    } else if constexpr (n == 2) {
+      return max_pool2d(self, sizes, options);
+    } else {
+      return max_pool3d(self, sizes, options);
+    }
   }
 };
 
 void check_places(std::string_view op, const Tensor& indices, const Dims& sizes) {
   if (!indices.is_cpu() || indices.body().is_wrapper()) return;
   const Tensor packed = indices.contiguous();
-  const auto bad = find_bad_position(packed.shape(), operand(packed), 0, Shape(sizes).numel());
+  std::optional<std::int64_t> places = 1;
+  for (const std::int64_t size : sizes) {
+    if (places) places = checked_mul(*places, size);
+  }
+  // A size that is too large is refused where the result is made.
+  const auto bad = find_bad_position(packed.shape(), operand(packed), 0,
+                                     places.value_or(std::numeric_limits<std::int64_t>::max()));
   if (!bad) return;
   std::string volume;
   for (const std::int64_t size : sizes) volume += concat(volume.empty() ? "" : "x", size);
@@ -243,6 +275,12 @@ Dims sizes_for(std::string_view op, std::size_t n, const Tensor& input, const Ou
   return sizes;
 }
 
+// Sizes and steps up to this one can be added without overflow.
+bool is_moderate(std::int64_t size) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 60;
+  return size > -kMost && size < kMost;
+}
+
 // The size that is named, if a pool makes the input's size of it, or the usual one.
 Dims unpooled_sizes(std::string_view op, std::size_t n, const Tensor& input, const Dims& kernel,
                     const MaxUnpoolFunctionOptions& options) {
@@ -253,7 +291,16 @@ Dims unpooled_sizes(std::string_view op, std::size_t n, const Tensor& input, con
   Dims usual;
   for (std::size_t d = 0; d < n; ++d) {
     const std::int64_t size = input.shape()[input.shape().size() - n + d];
-    usual.push_back((size - 1) * strides[d] - 2 * paddings[d] + kernels[d]);
+    const auto reach = checked_mul(size - 1, strides[d]);
+    const auto padded = checked_mul(paddings[d], std::int64_t{-2});
+    const auto inside = reach && padded ? checked_add(*reach, *padded) : std::nullopt;
+    const auto whole = inside ? checked_add(*inside, kernels[d]) : std::nullopt;
+    if (!whole || !(is_moderate(*whole) && is_moderate(strides[d]))) {
+      throw ValueError(concat(op, ": a kernel of ", kernels, ", stride ", strides, " and padding ",
+                              paddings, " make a size that is too large of ",
+                              bracketed(input.shape())));
+    }
+    usual.push_back(*whole);
   }
   if (options.output_size.empty()) return usual;
   Dims sizes = options.output_size;

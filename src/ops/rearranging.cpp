@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "core/element_copy.h"
 #include "kernels/copy.h"
@@ -123,7 +124,13 @@ struct Rule<op::repeat> {
         throw ValueError(concat("repeat: Trying to create tensor with negative dimension ",
                                 sizes[d], ": ", bracketed(sizes)));
       }
-      if (d >= sizes.size() - own.size()) shape[d] *= own[d + own.size() - sizes.size()];
+      if (d < sizes.size() - own.size()) continue;
+      const auto size = checked_mul(sizes[d], own[d + own.size() - sizes.size()]);
+      if (!size) {
+        throw ShapeError(concat("repeat: a tensor of shape ", bracketed(own), " repeated ",
+                                bracketed(sizes), " times is too large"));
+      }
+      shape[d] = *size;
     }
     return Layout::packed(shape, self.dtype(), self.device());
   }

@@ -56,7 +56,8 @@ void calculated(const Tensor& out, F&& f) {
   if (out.numel() == 0) return;
   const DType computed = compute_dtype(out.dtype());
   const bool direct = computed == out.dtype();
-  const Tensor place = direct ? out : empty(out.shape(), {.dtype = computed});
+  const Tensor place =
+      direct ? out : empty(out.shape(), {.dtype = computed, .device = Device::cpu()});
   if (computed == float64)
     f(static_cast<double*>(place.data_ptr()));
   else

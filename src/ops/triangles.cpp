@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "core/element_copy.h"
@@ -183,23 +185,54 @@ Tensor trace(const Tensor& self) { return call<op::trace>(self); }
 
 namespace {
 
+// min(1, columns) + min(2, columns) + ... + min(n, columns), if that is a number.
+std::optional<std::int64_t> staircase(std::int64_t n, std::int64_t columns) {
+  if (n <= 0) return 0;
+  const std::int64_t up = std::min(n, columns);
+  const auto twice = checked_mul(up, up + 1), flat = checked_mul(n - up, columns);
+  return twice && flat ? checked_add(*twice / 2, *flat) : std::nullopt;
+}
+
+// How many elements the lower triangle has; the upper one is a lower one turned round.
+std::optional<std::int64_t> triangle_size(bool lower, std::int64_t rows, std::int64_t columns,
+                                          std::int64_t diagonal) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 60;
+  if (rows == 0 || columns == 0) return 0;
+  if (rows > kMost || columns > kMost) return std::nullopt;
+  const std::int64_t near = std::clamp(diagonal, -rows, columns);
+  const std::int64_t edge = lower ? near : columns - rows - near;
+  const auto with = staircase(rows + edge, columns), without = staircase(edge, columns);
+  return with && without ? std::optional(*with - *without) : std::nullopt;
+}
+
 Tensor triangle_indices(std::string_view op, bool lower, std::int64_t rows, std::int64_t columns,
                         const TriangleIndicesOptions& options) {
   if (rows < 0) throw ValueError(concat(op, ": row must be non-negative, got ", rows));
   if (columns < 0) throw ValueError(concat(op, ": col must be non-negative, got ", columns));
 
-  std::vector<std::int64_t> all[2];
-  for (std::int64_t i = 0; i < rows; ++i) {
+  const auto count = triangle_size(lower, rows, columns, options.offset);
+  if (!count) {
+    throw ShapeError(
+        concat(op, ": the triangle of ", rows, " rows and ", columns, " columns is too large"));
+  }
+  const DType dtype = options.dtype.value_or(int64);
+  const Device device = options.device ? *options.device : empty({0}).device();
+  if (device.is_meta()) return empty({2, *count}, {.dtype = dtype, .device = device});
+
+  const Tensor all = empty({2, *count}, {.dtype = int64, .device = Device::cpu()});
+  std::int64_t *row = static_cast<std::int64_t*>(all.data_ptr()), *column = row + *count;
+  // Rows before the first of a lower triangle are many if its diagonal is far away.
+  const std::int64_t first =
+      lower ? std::max<std::int64_t>(0, -std::clamp(options.offset, -rows, columns)) : 0;
+  std::int64_t n = 0;
+  for (std::int64_t i = first; n < *count; ++i) {
     const std::int64_t left = left_part(lower, i, options.offset, columns);
-    for (std::int64_t j = lower ? 0 : left; j < (lower ? left : columns); ++j) {
-      all[0].push_back(i);
-      all[1].push_back(j);
+    for (std::int64_t j = lower ? 0 : left; j < (lower ? left : columns); ++j, ++n) {
+      row[n] = i;
+      column[n] = j;
     }
   }
-  return stack(
-             {tensor(all[0], {.device = Device::cpu()}), tensor(all[1], {.device = Device::cpu()})})
-      .to({.dtype = options.dtype.value_or(int64),
-           .device = options.device ? *options.device : empty({0}).device()});
+  return all.to({.dtype = dtype, .device = device});
 }
 
 }  // namespace

@@ -17,8 +17,10 @@ namespace {
 
 std::int64_t end_of(const Layout& layout) {
   std::int64_t last = layout.offset;
-  for (std::size_t d = 0; d < layout.shape.size(); ++d)
+  for (std::size_t d = 0; d < layout.shape.size(); ++d) {
+    if (layout.shape[d] == 0) return layout.offset;
     last += (layout.shape[d] - 1) * layout.strides[d];
+  }
   return last + 1;
 }
 

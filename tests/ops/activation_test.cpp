@@ -1,6 +1,7 @@
 // Activations as functions: beside PyTorch's values, their gradients, dtypes, shapes and errors.
 #include "tenon/activation.h"
 
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -264,6 +265,29 @@ TEST(Activations, OfWholeNumbersAreThoseThatCompare) {
   }
   expect_error<NotImplementedError>([&] { softmax(x, 0); }, "softmax", "'Long'");
   expect_error<NotImplementedError>([] { relu6(tensor({true})); }, "'Bool'");
+}
+
+TEST(Activations, OfWholeNumbersHaveBoundsThatFit) {
+  const Tensor bytes = tensor({1, 200}).to(uint8), small = tensor({1, 100}).to(int8);
+  expect_error<ValueError>([&] { hardtanh(bytes); },
+                           "cannot do hardtanh on an unsigned type with negative limits");
+  expect_error<ValueError>([&] { hardtanh(bytes, {.min_val = 0, .max_val = 300}); }, "uint8");
+  expect_error<ValueError>([&] { hardtanh(small, {.min_val = -300, .max_val = 1}); }, "int8");
+  expect_error<ValueError>([&] { threshold(small, 3, 1000); }, "int8");
+  expect_error<ValueError>([&] { threshold_(small, 300, 1); }, "int8");
+  const Tensor x = tensor({-3, 0, 5});
+  expect_error<ValueError>([&] { hardtanh(x, {.min_val = -1e30, .max_val = 1e30}); }, "int64");
+  expect_error<ValueError>([&] { threshold(x, std::nan(""), 1); }, "int64");
+  EXPECT_TRUE(equal(threshold(bytes, 3, -1), tensor({255, 200}).to(uint8)));
+  EXPECT_TRUE(equal(hardtanh(x, {.min_val = -0.5, .max_val = 0.5}), tensor({0, 0, 0})));
+}
+
+TEST(Activations, OfTensorsOnTheCpuIgnoreTheDefaultDevice) {
+  const Tensor x = tensor({-1.0f, 0.5f, 2.0f}), small = x.to(bfloat16);
+  const Tensor expected = softmax(x, 0).to(bfloat16);
+  const DeviceScope meta("meta");
+  EXPECT_TRUE(equal(softmax(small, 0), expected));
+  EXPECT_TRUE(rrelu(x, {.training = true}).is_cpu());
 }
 
 TEST(Activations, SayWhatIsWrong) {

@@ -241,6 +241,9 @@ TEST(Normalization, SaysWhatDoesNotFit) {
   expect_error<ShapeError>([&] { batch_norm(five, five, five); }, "[5]");
   expect_error<ValueError>([&] { batch_norm(x, five, five, {.training = true, .eps = 0}); },
                            "batch_norm eps must be positive during training, but got 0.0");
+  expect_error<ValueError>([&] { batch_norm(x, five, five, {.eps = -1}); },
+                           "batch_norm eps must be non-negative, but got -1.0");
+  EXPECT_EQ(instance_norm(rand({2, 3, 4}), {.eps = 0}).shape(), Shape({2, 3, 4}));
   expect_error<DTypeError>([&] { batch_norm(x, five.to(float64), five.to(float64)); },
                            "torch.float64");
   expect_error<NotImplementedError>([&] { batch_norm(x.to(int64), five, five); }, "'Long'");

@@ -409,6 +409,22 @@ TEST(Convolution, SaysWhatDoesNotFit) {
       "Output size is too small");
 }
 
+TEST(Convolution, OfHugeNumbersIsRefusedOrExact) {
+  const Tensor x = ones({1, 1, 4, 4}), w = ones({1, 1, 3, 3});
+  constexpr std::int64_t kHuge = std::int64_t{1} << 62, kWide = std::int64_t{1} << 32;
+  expect_error<ShapeError>([&] { conv2d(x, w, {.stride = kHuge}); }, "too large");
+  expect_error<ShapeError>([&] { conv2d(x, w, {.padding = kHuge}); }, "too large");
+  expect_error<ShapeError>([&] { conv2d(x, w, {.dilation = kHuge}); }, "too large");
+  expect_error<ShapeError>([&] { conv2d(x, w, {.padding = "same", .dilation = kHuge}); }, "large");
+  expect_error<ShapeError>([&] { conv_transpose2d(x, w, {.stride = kHuge}); }, "too large");
+  expect_error<ShapeError>([&] { conv_transpose2d(x, w, {.dilation = kHuge}); }, "too large");
+  // What oneDNN has no numbers for.
+  const Tensor one = conv2d(x, w, {.stride = kWide});
+  EXPECT_TRUE(equal(one, full({1, 1, 1, 1}, 9.0f)));
+  const Tensor middle = conv2d(x, w, {.padding = kWide, .dilation = kWide});
+  EXPECT_TRUE(equal(middle, ones({1, 1, 4, 4})));
+}
+
 TEST(Convolution, SaysWhichOptionsCannotBe) {
   const Tensor x = ones({1, 4, 5, 5}), w = ones({6, 4, 3, 3});
   const auto refused = [&](const ConvFunctionOptions& options, const char* message) {

@@ -34,6 +34,34 @@ TEST(Einsum, TakesTensorsOneByOneOrInAList) {
   EXPECT_TRUE(equal(einsum("ij,jk->ik", a.t().contiguous().t(), b), matmul(a, b)));
 }
 
+TEST(Einsum, HasTheStridesOfPyTorch) {
+  struct Case {
+    const char* equation;
+    Shape a, b;
+    Dims strides;
+  };
+  const Case cases[] = {
+      {"bld,bmd->bml", {2, 3, 4}, {2, 5, 4}, {15, 3, 1}},
+      {"ij,jk->ki", {2, 3}, {3, 4}, {2, 1}},
+      {"bij,bjk->bki", {2, 3, 4}, {2, 4, 5}, {15, 3, 1}},
+      {"...ij,...jk->...ki", {2, 2, 3, 4}, {2, 2, 4, 5}, {30, 15, 3, 1}},
+      {"bcn,bdn->bdc", {2, 3, 4}, {2, 5, 4}, {15, 3, 1}},
+      {"nshd,nshm->nhmd", {2, 3, 4, 5}, {2, 3, 4, 6}, {120, 30, 5, 1}},
+      {"abx,cx->cba", {2, 3, 4}, {5, 4}, {6, 2, 1}},
+      {"bcd,ad->abc", {3, 6, 4}, {5, 4}, {18, 6, 1}},
+      {"abij,ajk->akbi", {1, 2, 3, 4}, {1, 4, 5}, {30, 6, 3, 1}},
+      {"xld,xrd->xlr", {1, 3, 4}, {1, 5, 4}, {15, 5, 1}},
+      {"bxd,dy->byx", {2, 3, 4}, {4, 5}, {15, 1, 5}},
+      {"ad,bcd->bac", {3, 4}, {5, 6, 4}, {6, 30, 1}},
+      {"bd,acd->abc", {5, 4}, {3, 6, 4}, {6, 18, 1}},
+      {"ax,bcx->cab", {2, 4}, {3, 5, 4}, {3, 15, 1}},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.equation);
+    EXPECT_EQ(einsum(c.equation, rand(c.a), rand(c.b)).stride(), c.strides);
+  }
+}
+
 TEST(Einsum, HasGradientsThatDifferencesConfirm) {
   manual_seed(1);
   const auto numbers = [](const Shape& shape) {

@@ -3,6 +3,7 @@
 #include "ops/known_numbers.h"
 #include "support/gradcheck.h"
 #include "support/matchers.h"
+#include "support/wrappers.h"
 
 namespace tenon {
 namespace {
@@ -104,6 +105,25 @@ TEST(EmbeddingBag, SumsHalvesInSinglePrecision) {
   const Tensor weight = known_numbers({6, 3}).to(bfloat16);
   EXPECT_TRUE(equal(embedding_bag(words().view({2, 4}), weight),
                     embedding_bag(words().view({2, 4}), weight.to(float32)).to(bfloat16)));
+}
+
+TEST(EmbeddingBag, IsOfTensorsOnOneDeviceThatCanBeRead) {
+  const Tensor weight = zeros({4, 2}), input = tensor({0, 1, 2}), offsets = tensor({0, 2});
+  const Device meta = Device::meta();
+  expect_error<DeviceError>([&] { embedding_bag(input, weight, {.offsets = offsets.to(meta)}); },
+                            "meta");
+  expect_error<DeviceError>(
+      [&] { embedding_bag(input.to(meta), weight.to(meta), {.offsets = offsets}); }, "meta");
+  expect_error<DeviceError>(
+      [&] {
+        embedding_bag(
+            input, weight,
+            {.offsets = offsets, .mode = "sum", .per_sample_weights = ones({3}).to(meta)});
+      },
+      "meta");
+  expect_error<NotImplementedError>(
+      [&] { embedding_bag(input, weight, {.offsets = make_tensor<ScaledTensor>(offsets, 2.0)}); },
+      "embedding_bag");
 }
 
 TEST(EmbeddingBag, SaysWhatDoesNotFit) {

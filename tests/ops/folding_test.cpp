@@ -66,6 +66,24 @@ TEST(Folding, OfNothingAndOfHalves) {
   EXPECT_TRUE(equal(unfold(arange(9).view({1, 3, 3}), 3), arange(9).view({9, 1})));
 }
 
+TEST(Folding, RefusesNumbersThatOverflow) {
+  const Tensor image = ones({1, 1, 4, 4});
+  expect_error<ShapeError>(
+      [&] { unfold(image, {3, 6148914691236517206}, {.padding = {0, 3074457345618258603}}); },
+      "too large");
+  constexpr std::int64_t kHuge = std::int64_t{1} << 32;
+  expect_error<ShapeError>(
+      [&] { fold(ones({1, 2, 25}), {4, 4}, {kHuge, kHuge}, {.padding = kHuge / 2}); }, "too large");
+  expect_error<ShapeError>([&] { unfold(image, 2, {.dilation = std::int64_t{1} << 62}); },
+                           "too large");
+  expect_error<ShapeError>([&] { unfold(image, 2, {.padding = std::int64_t{1} << 62}); },
+                           "too large");
+  expect_error<ShapeError>([&] { unfold(image, 2, {.padding = kHuge}); }, "too large");
+  expect_error<ShapeError>([&] { fold(ones({1, 4, 9}), {std::int64_t{1} << 62, 4}, 2); },
+                           "too large");
+  expect_error<ShapeError>([&] { unfold(zeros({0, 1, 4, 4}), 2, {.padding = kHuge}); }, "large");
+}
+
 TEST(Folding, SaysWhatDoesNotFit) {
   expect_error<ShapeError>([] { unfold(zeros({5, 5}), 2); }, "3D or 4D", "[5, 5]");
   expect_error<ShapeError>([] { unfold(zeros({1, 3, 5, 5}), 7); }, "(5, 5)", "kernel_size=(7, 7)",

@@ -167,5 +167,11 @@ TEST(PixelShuffle, SaysWhatDoesNotFit) {
   expect_error<ShapeError>([] { channel_shuffle(ones({2, 6, 3}), 4); }, "6 channels and 4 groups");
 }
 
+TEST(ChannelShuffle, OfNoChannelsHasAGradient) {
+  const Tensor x = ones({2, 0, 3, 3}).requires_grad_();
+  channel_shuffle(x, 2).sum().backward();
+  EXPECT_EQ(x.grad().shape(), x.shape());
+}
+
 }  // namespace
 }  // namespace tenon

@@ -317,6 +317,32 @@ TEST_F(Losses, SayWhatIsWrong) {
   expect_error<ValueError>([&] { triplet_margin_loss(x, t, t, {.margin = -1}); }, "-1.0");
 }
 
+TEST_F(Losses, HaveNoGradientForWeights) {
+  const Tensor x = rand({3, 4}), c = tensor({0, 1, 2}), t = rand({3, 4});
+  const Tensor w = rand({4}).requires_grad_(), each = rand({3, 4}).requires_grad_();
+  const char* said = "not differentiable with respect to argument 'weight'";
+  expect_error<AutogradError>([&] { nll_loss(x, c, {.weight = w}); }, "nll_loss", said);
+  expect_error<AutogradError>([&] { cross_entropy(x, c, {.weight = w}); }, "nll_loss", said);
+  expect_error<AutogradError>([&] { cross_entropy(x, c, {.weight = w, .label_smoothing = 0.1}); },
+                              said);
+  expect_error<AutogradError>([&] { multi_margin_loss(x, c, {.weight = w}); }, "multi_margin",
+                              said);
+  expect_error<AutogradError>([&] { binary_cross_entropy(x, t, {.weight = each}); },
+                              "'binary_cross_entropy'", said);
+  expect_error<AutogradError>([&] { binary_cross_entropy_with_logits(x, t, {.weight = each}); },
+                              "'binary_cross_entropy_with_logits'", said);
+  expect_error<AutogradError>([&] { binary_cross_entropy_with_logits(x, t, {.pos_weight = w}); },
+                              "argument 'pos_weight'");
+  const NoGradScope unrecorded;
+  EXPECT_TRUE(equal(nll_loss(x, c, {.weight = w}), nll_loss(x, c, {.weight = w.detach()})));
+}
+
+TEST_F(Losses, OfProbabilitiesHaveGradientsForWeights) {
+  const Tensor x = rand({3, 4}), t = softmax(rand({3, 4}), 1), w = rand({4}).requires_grad_();
+  cross_entropy(x, t, {.weight = w, .reduction = "sum"}).backward();
+  EXPECT_TRUE(allclose(w.grad(), -sum(log_softmax(x, 1) * t, {0})));
+}
+
 TEST_F(Losses, DistancesAreThoseOfPyTorch) {
   const Tensor x = given("x").clone().requires_grad_(), t = given("t").clone().requires_grad_();
   const Tensor y = cat({cosine_similarity(x, t), pairwise_distance(x, t, {.p = 3}),

@@ -1,4 +1,6 @@
 // pad: values beside PyTorch's, gradients and errors.
+#include <cmath>
+
 #include "support/gradcheck.h"
 #include "support/matchers.h"
 #include "support/recorded_cases.h"
@@ -121,6 +123,15 @@ TEST(Pad, TakesEmptyBatchesAndMeta) {
   const Tensor meta = empty({2, 3}, {.device = Device("meta")});
   EXPECT_EQ(pad(meta, {1, 1}).shape(), Shape({2, 5}));
   EXPECT_EQ(pad(meta, {1, 1}, {.mode = "replicate"}).shape(), Shape({2, 5}));
+}
+
+TEST(Pad, RefusesAValueThatTheDtypeHasNot) {
+  const Tensor x = ones({3}, {.dtype = int64});
+  expect_error<ValueError>([&] { pad(x, {1, 1}, {.value = 1e30}); }, "int64");
+  expect_error<ValueError>([&] { pad(x, {1, 1}, {.value = std::nan("")}); }, "int64");
+  expect_error<ValueError>([&] { pad(x.to(int8), {1, 1}, {.value = 300}); }, "int8");
+  expect_error<ValueError>([&] { pad(x.to(uint8), {1, 1}, {.value = -1}); }, "uint8");
+  EXPECT_TRUE(equal(pad(x, {1, 0}, {.value = 2.5}), tensor({2, 1, 1, 1})));
 }
 
 TEST(Pad, SaysWhatDoesNotFit) {

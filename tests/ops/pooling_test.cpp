@@ -244,8 +244,7 @@ TEST(Pools, RecordThePyTorchNames) {
 TEST(Pools, SayWhatDoesNotFit) {
   const Tensor x = zeros({1, 3, 5, 5});
   expect_error<ValueError>([&] { max_pool2d(x, 2, {.padding = 2}); },
-                           "pad should be at most half of effective kernel size", "pad=2",
-                           "kernel_size=2");
+                           "pad should be at most half of kernel size", "pad=2", "kernel_size=2");
   expect_error<ShapeError>([&] { max_pool2d(x, 7); }, "Given input size: (3x5x5)",
                            "Calculated output size: (3x0x0)", "(7, 7)");
   expect_error<ShapeError>([&] { max_pool2d(zeros({5, 5}), 2); }, "3D or 4D", "[5, 5]");
@@ -263,6 +262,55 @@ TEST(Pools, SayWhatDoesNotFit) {
                            "dimension 2 being empty");
   expect_error<ValueError>([&] { adaptive_avg_pool2d(x, -1); }, "greater than or equal to 0");
   expect_error<ValueError>([&] { adaptive_avg_pool2d(x, {1, 2, 3}); }, "output_size", "(1, 2, 3)");
+}
+
+TEST(MaxPool, OfAWindowThatSeesNothingIsTheSmallest) {
+  // The kernel's first place is in the padding before the input, and the second behind its end.
+  const Tensor x = ones({1, 1, 3, 1000}).requires_grad_();
+  const MaxPoolFunctionOptions options{.stride = 1, .padding = {1, 0}, .dilation = {4, 1}};
+  const auto [values, indices] = max_pool2d_with_indices(x, {2, 1}, options);
+  EXPECT_EQ(values.shape(), Shape({1, 1, 1, 1000}));
+  EXPECT_TRUE(equal(values.detach(), full({1, 1, 1, 1000}, -kInfinity)));
+  EXPECT_TRUE(equal(indices, full({1, 1, 1, 1000}, -1)));
+  EXPECT_TRUE(equal(max_pool2d(x.detach(), {2, 1}, options), values.detach()));
+  max_pool2d(x, {2, 1}, options).sum().backward({.create_graph = true});
+  EXPECT_TRUE(equal(x.grad().detach(), zeros(x.shape())));
+  const Tensor grad = ones({1, 1, 1, 1000}).requires_grad_();
+  const Tensor first = autograd::grad({max_pool2d(x, {2, 1}, options)}, {x},
+                                      {.grad_outputs = {grad}, .create_graph = true})[0];
+  first.sum().backward();
+  EXPECT_TRUE(equal(grad.grad(), zeros(grad.shape())));
+}
+
+TEST(Pools, ArePaddedByHalfOfTheKernelWhateverTheDilation) {
+  const MaxPoolFunctionOptions options{.stride = 1, .padding = 2, .dilation = 4};
+  expect_error<ValueError>([&] { max_pool1d(zeros({1, 1, 9}), 2, options); },
+                           "at most half of kernel size", "pad=2", "kernel_size=2");
+  expect_error<ValueError>([&] { max_pool2d(zeros({1, 1, 9, 9}), 2, options); }, "half");
+  expect_error<ValueError>([&] { max_pool3d(zeros({1, 1, 9, 9, 9}), 2, options); }, "half");
+}
+
+TEST(Pools, RefuseNumbersThatOverflow) {
+  const Tensor x = zeros({1, 1, 4, 4});
+  constexpr std::int64_t kHuge = std::int64_t{1} << 62;
+  expect_error<ValueError>([&] { max_pool2d(x, 3, {.dilation = kHuge}); }, "too far");
+  expect_error<ValueError>([&] { max_pool2d(x, 2, {.stride = kHuge, .ceil_mode = true}); }, "far");
+  expect_error<ValueError>([&] { avg_pool2d(x, kHuge, {.padding = kHuge / 2}); }, "too far");
+  constexpr std::int64_t kWide = std::int64_t{1} << 40;
+  expect_error<ValueError>([&] { avg_pool2d(x, kWide, {.padding = kWide / 2}); }, "counted");
+  const Tensor places = zeros({1, 1, 4, 4}, {.dtype = int64});
+  expect_error<ValueError>([&] { max_unpool2d(x, places, 2, {.stride = kHuge}); }, "too large");
+}
+
+TEST(LpPool, OfAnInfiniteNormIsTheLargestOrTheSmallest) {
+  const Tensor x = tensor({1.0f, -2.0f, 3.0f, -4.0f, 5.0f, -6.0f}).reshape({1, 1, 6});
+  EXPECT_TRUE(equal(lp_pool1d(x, kInfinity, 2), tensor({2.0f, 4.0f, 6.0f}).reshape({1, 1, 3})));
+  EXPECT_TRUE(equal(lp_pool1d(x, -kInfinity, 2), tensor({1.0f, 3.0f, 5.0f}).reshape({1, 1, 3})));
+  EXPECT_TRUE(
+      equal(lp_pool2d(x.unsqueeze(0), kInfinity, {1, 2}).flatten(), tensor({2.0f, 4.0f, 6.0f})));
+  EXPECT_TRUE(equal(lp_pool3d(x.reshape({1, 1, 1, 6}), -kInfinity, {1, 1, 2}).flatten(),
+                    tensor({1.0f, 3.0f, 5.0f})));
+  expect_error<ValueError>([&] { lp_pool1d(x, 0, 2); }, "norm_type must be a non-zero value");
 }
 
 TEST(MaxUnpool, PutsElementsBack) {

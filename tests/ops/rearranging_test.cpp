@@ -64,6 +64,22 @@ TEST(Triangles, HaveIndices) {
       equal(tril_indices(4, 3, {.offset = -1}), tensor({{1, 2, 2, 3, 3, 3}, {0, 0, 1, 0, 1, 2}})));
   EXPECT_TRUE(equal(triu_indices(2, 3, {.offset = 1}), tensor({{0, 0, 1}, {1, 2, 2}})));
   EXPECT_EQ(triu_indices(0, 3).shape(), Shape({2, 0}));
+  for (std::int64_t rows = 0; rows < 5; ++rows) {
+    for (std::int64_t columns = 0; columns < 5; ++columns) {
+      for (std::int64_t offset = -6; offset < 7; ++offset) {
+        const Tensor all = ones({rows, columns});
+        EXPECT_TRUE(
+            equal(tril_indices(rows, columns, {.offset = offset}), nonzero(tril(all, offset)).t()));
+        EXPECT_TRUE(
+            equal(triu_indices(rows, columns, {.offset = offset}), nonzero(triu(all, offset)).t()));
+      }
+    }
+  }
+  constexpr std::int64_t kFar = std::int64_t{1} << 40;
+  EXPECT_TRUE(equal(tril_indices(kFar, kFar, {.offset = 1 - kFar}), tensor({{kFar - 1}, {0}})));
+  EXPECT_TRUE(equal(triu_indices(kFar, kFar, {.offset = kFar - 1}), tensor({{0}, {kFar - 1}})));
+  EXPECT_EQ(tril_indices(1000000, 3, {.device = Device::meta()}).shape(), Shape({2, 2999997}));
+  expect_error<ShapeError>([] { tril_indices(kFar, kFar); }, "too large");
   EXPECT_EQ(tril_indices(2, 2, {.dtype = int32}).dtype(), int32);
   expect_error<ValueError>([] { tril_indices(-1, 2); }, "row", "-1");
 }
@@ -115,6 +131,12 @@ TEST(Repeat, PutsTheWholeBesideItself) {
   manual_seed(1);
   expect_gradients([](Args a) { return repeat(a[0], {2, 1, 3}); }, {numbers({2, 2})});
   EXPECT_EQ(node_of(repeat(numbers({2}), 2)), "RepeatBackward0");
+}
+
+TEST(Repeat, RefusesTimesThatOverflow) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 62;
+  expect_error<ShapeError>([&] { ones({4}).repeat({kHuge}); }, "too large", "[4]");
+  expect_error<ShapeError>([&] { ones({2, 3}).repeat({2, 1, kHuge}); }, "too large", "[2, 3]");
 }
 
 TEST(RepeatInterleave, PutsEachBesideItself) {
@@ -207,6 +229,9 @@ TEST(Geometry, DistancesAndCrossProducts) {
   EXPECT_TRUE(equal(cross(tensor({1., 0., 0.}), tensor({0., 1., 0.})), tensor({0., 0., 1.})));
   EXPECT_TRUE(equal(kron(tensor({{1, 2}}), tensor({{1}, {3}})), tensor({{1, 2}, {3, 6}})));
   expect_error<ShapeError>([] { cdist(ones({2, 3}), ones({2, 4})); }, "X1: 3 X2: 4");
+  // In blocks, if nothing is recorded.
+  const Tensor many = rand({2, 700, 10}), others = rand({1, 900, 10});
+  EXPECT_TRUE(equal(cdist(many, others), norm(many.unsqueeze(-2) - others.unsqueeze(-3), 2, -1)));
   expect_error<ShapeError>([] { cross(ones({2}), ones({2}), 0); }, "length 3", "[2]");
   manual_seed(1);
   expect_gradients([](Args x) { return cdist(x[0], x[1]); }, {numbers({3, 2}), numbers({2, 2})});

@@ -114,6 +114,18 @@ TEST(Views, TheLargestAndSmallestNumbersAreHarmless) {
   EXPECT_EQ(view_as_real(odd.to(complex64)).numel(), 4);
 }
 
+TEST(Views, OfNothingCanBeWrittenToAndHaveGradients) {
+  const Tensor a = ones({0, 0}).requires_grad_();
+  const Tensor b = a * 2.0;
+  b.view({0, 0}).mul_(2.0);
+  b.sum().backward();
+  EXPECT_EQ(a.grad().shape(), Shape({0, 0}));
+  const Tensor c = ones({3, 4}).requires_grad_(), d = c * 2.0;
+  d.narrow(0, 3, 0).mul_(2.0);
+  d.sum().backward();
+  EXPECT_TRUE(equal(c.grad(), full({3, 4}, 2.0f)));
+}
+
 TEST(Views, ComplexPartsAreViews) {
   const Tensor c = tensor({std::complex<double>(1, 2), std::complex<double>(3, 4)});
   c.imag().fill_(9);
