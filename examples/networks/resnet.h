@@ -30,7 +30,7 @@ class BasicBlock final : public nn::Layer {
   nn::Child<nn::ReLU> relu;
   nn::Child<nn::Conv2d> conv2;
   nn::Child<nn::BatchNorm2d> bn2;
-  nn::Child<nn::Sequential> downsample{this, "downsample", nullptr};
+  nn::Child<nn::Sequential> downsample{this, "downsample", nn::absent};
 
  protected:
   Tensor forward(const Tensor& x) override {

@@ -60,7 +60,7 @@ TEST(Braces, OfNumbersWhereOptionsStandDoNotCompile) {
 class Late final : public Layer {
  public:
   Child<Linear> fc{this, "fc"};
-  Child<Sequential> downsample{this, "downsample", nullptr};
+  Child<Sequential> downsample{this, "downsample", absent};
   Child<Fold> fold{this, "fold", {4, 5}, {2, 2}};
   Child<ConstantPad2d> pad{this, "pad", {1, 1, 0, 0}, 3.5};
 

@@ -301,6 +301,10 @@ class TENON_API ChildSlot {
 
 TENON_API std::string class_name_of(const std::type_info& type);
 
+// For a child that may be missing: Child<Sequential> downsample{this, "downsample", nn::absent}.
+struct Absent {};
+inline constexpr Absent absent{};
+
 template <class M>
 class Child final : public ChildSlot {
  public:
@@ -394,9 +398,13 @@ class Child final : public ChildSlot {
       : ChildSlot(owner, name) {
     *this = std::move(module);
   }
-  // None, as of an attribute that Python sets to None: it has no place in the text until something
-  // is assigned.
-  Child(Module* owner, std::string_view name, std::nullptr_t) : ChildSlot(owner, name) {}
+  // None, which has its name and place.
+  Child(Module* owner, std::string_view name, std::nullptr_t) : ChildSlot(owner, name) {
+    *this = nullptr;
+  }
+  // Nothing, as of an attribute that Python sets to None: until something is assigned it is as if
+  // it were not there.
+  Child(Module* owner, std::string_view name, Absent) : ChildSlot(owner, name) {}
   explicit Child(const Child& other) : ChildSlot(other) {}
 
   template <std::derived_from<M> Actual>
