@@ -64,9 +64,7 @@ class TENON_API BodyEditor {
   }
   static detail::AutogradMeta& need_autograd(Body& body);
   // Whether it is tracked by itself, and not as a view of what is.
-  static bool has_history(const Body& body) noexcept {
-    return (body.flags_ & Body::kTracked) != 0;
-  }
+  static bool has_history(const Body& body) noexcept { return (body.flags_ & Body::kTracked) != 0; }
   static void set_requires_grad(Body& body, bool on);
   static void set_edge(Body& body, Edge edge);
   // The next graph gets a new accumulator. Returns the one there was, if a graph still has it.
