@@ -140,7 +140,7 @@ TEST(Activations, KeepTheSignOfZeroAsPyTorchDoes) {
 TEST(Activations, HaveGradientsThatDifferencesAgreeWith) {
   manual_seed(2);
   for (const auto& [name, f] : functions()) {
-    const auto of = [&f = f](const std::vector<Tensor>& at) { return f(at[0]); };
+    const auto of = [&function = f](const std::vector<Tensor>& at) { return function(at[0]); };
     // Away from corners, where there are no derivatives.
     const Tensor x = (randn({3, 4}, {.dtype = float64}) * 2 + 0.013).requires_grad_();
     SCOPED_TRACE(name);
@@ -261,7 +261,8 @@ TEST(Activations, OfWholeNumbersAreThoseThatCompare) {
     if (name == "relu" || name == "relu6" || name == "threshold" || name == "hardtanh") continue;
     if (name == "sigmoid" || name == "tanh" || name == "softsign" || name == "tanhshrink") continue;
     if (name == "prelu") continue;
-    expect_error<NotImplementedError>([&f = f, &x] { f(x); }, "not implemented for 'Long'");
+    expect_error<NotImplementedError>([&function = f, &x] { function(x); },
+                                      "not implemented for 'Long'");
   }
   expect_error<NotImplementedError>([&] { softmax(x, 0); }, "softmax", "'Long'");
   expect_error<NotImplementedError>([] { relu6(tensor({true})); }, "'Bool'");

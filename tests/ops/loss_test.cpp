@@ -163,8 +163,8 @@ TEST_F(Losses, HaveGradientsThatDifferencesAgreeWith) {
                  t = given("t").to(float64).requires_grad_();
     for (const char* reduction : {"none", "mean"}) {
       expect_gradients(
-          [&, &f = f](const std::vector<Tensor>& in) { return f(in[0], in[1], reduction); }, {x, t},
-          {.atol = 1e-5, .rtol = 1e-4});
+          [&, &loss = f](const std::vector<Tensor>& in) { return loss(in[0], in[1], reduction); },
+          {x, t}, {.atol = 1e-5, .rtol = 1e-4});
     }
   }
 }
