@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "tenon/api.h"
 #include "tenon/dtype.h"
 
 namespace tenon {
@@ -13,6 +14,6 @@ namespace tenon {
 using PackedCast = void (*)(const void* src, void* dst, std::int64_t n, bool stream);
 
 // Null where there is none.
-PackedCast packed_cast(DType dst, DType src);
+TENON_API PackedCast packed_cast(DType dst, DType src);
 
 }  // namespace tenon

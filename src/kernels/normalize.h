@@ -22,8 +22,8 @@ struct NormRows {
   double eps;
   bool centred;
 };
-void normalize_rows(const NormRows<float>& rows);
-void normalize_rows(const NormRows<double>& rows);
+TENON_API void normalize_rows(const NormRows<float>& rows);
+TENON_API void normalize_rows(const NormRows<double>& rows);
 
 template <class T>
 struct NormRowsGradient {
@@ -38,8 +38,8 @@ struct NormRowsGradient {
   std::int64_t rows, n;
   bool centred;
 };
-void normalize_rows_gradient(const NormRowsGradient<float>& rows);
-void normalize_rows_gradient(const NormRowsGradient<double>& rows);
+TENON_API void normalize_rows_gradient(const NormRowsGradient<float>& rows);
+TENON_API void normalize_rows_gradient(const NormRowsGradient<double>& rows);
 
 // A stretch of n elements of one channel, whose mean and scale are numbers.
 
@@ -47,50 +47,53 @@ struct GradientSums {
   double grad;      // of the gradient
   double distance;  // of the gradient times x - mean
 };
-double plane_sum(const float* x, std::int64_t n);
-double plane_sum(const double* x, std::int64_t n);
+TENON_API double plane_sum(const float* x, std::int64_t n);
+TENON_API double plane_sum(const double* x, std::int64_t n);
 // Of squared distances from the mean.
-double plane_squares(const float* x, std::int64_t n, float mean);
-double plane_squares(const double* x, std::int64_t n, double mean);
+TENON_API double plane_squares(const float* x, std::int64_t n, float mean);
+TENON_API double plane_squares(const double* x, std::int64_t n, double mean);
 // out = (x - mean) * scale + shift
-void plane_scale(const float* x, float* out, std::int64_t n, float mean, float scale, float shift);
-void plane_scale(const double* x, double* out, std::int64_t n, double mean, double scale,
-                 double shift);
-GradientSums plane_gradient_sums(const float* x, const float* grad, std::int64_t n, float mean);
-GradientSums plane_gradient_sums(const double* x, const double* grad, std::int64_t n, double mean);
+TENON_API void plane_scale(const float* x, float* out, std::int64_t n, float mean, float scale,
+                           float shift);
+TENON_API void plane_scale(const double* x, double* out, std::int64_t n, double mean, double scale,
+                           double shift);
+TENON_API GradientSums plane_gradient_sums(const float* x, const float* grad, std::int64_t n,
+                                           float mean);
+TENON_API GradientSums plane_gradient_sums(const double* x, const double* grad, std::int64_t n,
+                                           double mean);
 
 // out = grad * scale + (x - mean) * slope + shift
 template <class T>
 struct NormGradient {
   T mean, scale, slope, shift;
 };
-void plane_gradient(const float* x, const float* grad, float* out, std::int64_t n,
-                    const NormGradient<float>& by);
-void plane_gradient(const double* x, const double* grad, double* out, std::int64_t n,
-                    const NormGradient<double>& by);
+TENON_API void plane_gradient(const float* x, const float* grad, float* out, std::int64_t n,
+                              const NormGradient<float>& by);
+TENON_API void plane_gradient(const double* x, const double* grad, double* out, std::int64_t n,
+                              const NormGradient<double>& by);
 
 // Rows of a matrix whose columns are the channels: means, scales and sums are rows too. Sums are
 // added to.
 
-void column_sums(const float* x, std::int64_t rows, std::int64_t columns, double* sums);
-void column_sums(const double* x, std::int64_t rows, std::int64_t columns, double* sums);
-void column_squares(const float* x, std::int64_t rows, std::int64_t columns, const float* mean,
-                    double* sums);
-void column_squares(const double* x, std::int64_t rows, std::int64_t columns, const double* mean,
-                    double* sums);
-void column_scale(const float* x, float* out, std::int64_t rows, std::int64_t columns,
-                  const float* mean, const float* scale, const float* shift);
-void column_scale(const double* x, double* out, std::int64_t rows, std::int64_t columns,
-                  const double* mean, const double* scale, const double* shift);
-void column_gradient_sums(const float* x, const float* grad, std::int64_t rows,
-                          std::int64_t columns, const float* mean, double* grads,
-                          double* distances);
-void column_gradient_sums(const double* x, const double* grad, std::int64_t rows,
-                          std::int64_t columns, const double* mean, double* grads,
-                          double* distances);
-void column_gradient(const float* x, const float* grad, float* out, std::int64_t rows,
-                     std::int64_t columns, const NormGradient<float>* by);
-void column_gradient(const double* x, const double* grad, double* out, std::int64_t rows,
-                     std::int64_t columns, const NormGradient<double>* by);
+TENON_API void column_sums(const float* x, std::int64_t rows, std::int64_t columns, double* sums);
+TENON_API void column_sums(const double* x, std::int64_t rows, std::int64_t columns, double* sums);
+TENON_API void column_squares(const float* x, std::int64_t rows, std::int64_t columns,
+                              const float* mean, double* sums);
+TENON_API void column_squares(const double* x, std::int64_t rows, std::int64_t columns,
+                              const double* mean, double* sums);
+TENON_API void column_scale(const float* x, float* out, std::int64_t rows, std::int64_t columns,
+                            const float* mean, const float* scale, const float* shift);
+TENON_API void column_scale(const double* x, double* out, std::int64_t rows, std::int64_t columns,
+                            const double* mean, const double* scale, const double* shift);
+TENON_API void column_gradient_sums(const float* x, const float* grad, std::int64_t rows,
+                                    std::int64_t columns, const float* mean, double* grads,
+                                    double* distances);
+TENON_API void column_gradient_sums(const double* x, const double* grad, std::int64_t rows,
+                                    std::int64_t columns, const double* mean, double* grads,
+                                    double* distances);
+TENON_API void column_gradient(const float* x, const float* grad, float* out, std::int64_t rows,
+                               std::int64_t columns, const NormGradient<float>* by);
+TENON_API void column_gradient(const double* x, const double* grad, double* out, std::int64_t rows,
+                               std::int64_t columns, const NormGradient<double>* by);
 
 }  // namespace tenon
