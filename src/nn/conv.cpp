@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "ops/operands.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
 #include "tenon/nn/init.h"
@@ -15,8 +16,8 @@ namespace tenon::nn::detail {
 namespace {
 
 Dims expanded(const char* name, const Dims& values, std::size_t dims) {
-  if (values.size() == 1) return Dims::filled(dims, values[0]);
-  if (values.size() == dims) return values;
+  Dims numbers = tenon::expanded(values, dims);
+  if (numbers.size() == dims) return numbers;
   throw ValueError(concat(name, " should be one number or ", dims, ", but got ", values.repr()));
 }
 ConvPadding expanded(const ConvPadding& padding, std::size_t dims) {

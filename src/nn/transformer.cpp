@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "ops/attention_mask.h"
 #include "tenon/activation.h"
 #include "tenon/arithmetic.h"
 #include "tenon/error.h"
@@ -52,17 +53,6 @@ Tensor attended(const Child<MultiheadAttention>& attention, const Tensor& query,
                                                       .need_weights = false,
                                                       .attn_mask = mask,
                                                       .is_causal = is_causal}));
-}
-
-// Numbers to add, once for all layers. Those of bools are -inf where they hold.
-Tensor added(const Tensor& mask, const char* name, DType dtype) {
-  if (!mask.defined() || is_floating_point(mask.dtype())) return mask;
-  if (mask.dtype() != bool_) {
-    throw DTypeError(concat("only bool and floating types of ", name, " are supported, but it is ",
-                            "of ", repr(mask.dtype())));
-  }
-  const Tensor none = zeros(mask.shape(), {.dtype = dtype, .device = mask.device()});
-  return masked_fill(none, mask, -std::numeric_limits<double>::infinity());
 }
 
 // Whether the mask is that of a sequence whose positions do not look ahead, unless that was said.
@@ -167,8 +157,9 @@ TransformerEncoder::TransformerEncoder(const TransformerEncoderLayer& layer, std
 }
 
 Tensor TransformerEncoder::forward(const Tensor& src, const TransformerEncoderCall& options) {
-  const Tensor mask = added(options.mask, "mask", src.dtype());
-  const Tensor padding = added(options.src_key_padding_mask, "src_key_padding_mask", src.dtype());
+  const Tensor mask = additive_mask(options.mask, "mask", src.dtype());
+  const Tensor padding =
+      additive_mask(options.src_key_padding_mask, "src_key_padding_mask", src.dtype());
   const bool batch_first = layers->size() > 0 && layers[0].self_attn->batch_first;
   const bool is_causal = detects_causal(mask, options.is_causal, src, batch_first);
   Tensor out = src;
@@ -192,7 +183,7 @@ TransformerDecoder::TransformerDecoder(const TransformerDecoderLayer& layer, std
 Tensor TransformerDecoder::forward(const Tensor& tgt, const Tensor& memory,
                                    const TransformerDecoderCall& options) {
   const bool batch_first = layers->size() > 0 && layers[0].self_attn->batch_first;
-  const Tensor mask = added(options.tgt_mask, "tgt_mask", tgt.dtype());
+  const Tensor mask = additive_mask(options.tgt_mask, "tgt_mask", tgt.dtype());
   const bool is_causal = detects_causal(mask, options.tgt_is_causal, tgt, batch_first);
   Tensor out = tgt;
   for (TransformerDecoderLayer& layer : *layers) {

@@ -1,6 +1,7 @@
 // Losses of classes.
 #include "base/text.h"
 #include "core/element_copy.h"
+#include "kernels/elementwise.h"
 #include "kernels/pick.h"
 #include "ops/losses.h"
 #include "ops/operands.h"
@@ -79,7 +80,7 @@ struct Rule<op::nll> {
                        const Tensor& target, const std::optional<Tensor>& weight,
                        std::int64_t ignore_index, std::string_view reduction) {
     if (!g.wanted(0)) return;
-    const DType wide = wide_dtype(grad.dtype());
+    const DType wide = compute_dtype(grad.dtype());
     const Classes classes(target, ignore_index, weight, wide);
     Tensor each = -grad.to(wide) * classes.weights;
     if (reduction == "mean") each = each / sum(classes.weights);
@@ -97,7 +98,7 @@ struct Rule<op::nll> {
   static void run(Tensor& out, const Tensor& input, const Tensor& target,
                   const std::optional<Tensor>& weight, std::int64_t ignore_index,
                   std::string_view reduction) {
-    const DType wide = wide_dtype(input.dtype());
+    const DType wide = compute_dtype(input.dtype());
     const Classes classes(target, ignore_index, weight, wide);
     const Tensor picked = gather(input, 1, classes.named.unsqueeze(1)).squeeze(1).to(wide);
     const Tensor losses = masked_fill(-picked * classes.weights, logical_not(classes.counts), 0);
@@ -306,7 +307,7 @@ struct Rule<op::multi_margin> {
   }
   static void run(Tensor& out, const Tensor& input, const Tensor& target, std::int64_t p,
                   double margin, const std::optional<Tensor>& weight, std::string_view reduction) {
-    const DType wide = wide_dtype(input.dtype());
+    const DType wide = compute_dtype(input.dtype());
     const Margins margins(input.to(wide), target, margin);
     Tensor losses = sum(p == 1 ? margins.inside : square(margins.inside), {1}) /
                     static_cast<double>(input.size(1));
@@ -398,7 +399,7 @@ struct Rule<op::multilabel_margin> {
   }
   static void run(Tensor& out, const Tensor& input, const Tensor& target,
                   std::string_view reduction) {
-    const DType wide = wide_dtype(input.dtype());
+    const DType wide = compute_dtype(input.dtype());
     const Labels labels(target, wide);
     const Tensor losses =
         sum(labels.inside(input.to(wide)), {1, 2}) / static_cast<double>(input.size(1));

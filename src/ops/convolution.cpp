@@ -377,10 +377,11 @@ struct Rule<op::convolution_backward> {
 
 namespace {
 
-// One number stands for all dimensions. Lists of other lengths are refused where they are used.
+// Lists of other lengths, and weights without dimensions to slide along, are refused where they are
+// used.
 Dims expanded(const Dims& values, const Tensor& weight) {
-  if (values.size() != 1 || weight.dim() < 3) return values;
-  return Dims::filled(static_cast<std::size_t>(weight.dim()) - 2, values[0]);
+  if (weight.dim() < 3) return values;
+  return tenon::expanded(values, static_cast<std::size_t>(weight.dim()) - 2);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "base/warn.h"
+#include "ops/operands.h"
 #include "tenon/convolution.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
@@ -20,11 +21,6 @@ constinit OpInfo op::conv_transpose2d::info{"conv_transpose2d", kind};
 constinit OpInfo op::conv_transpose3d::info{"conv_transpose3d", kind};
 
 namespace {
-
-// One number stands for all dimensions. Lists of other lengths are refused where they are used.
-Dims expanded(const Dims& values, std::size_t dims) {
-  return values.size() == 1 ? Dims::filled(dims, values[0]) : values;
-}
 
 // The input with a batch, and whether it had one.
 struct Batched {

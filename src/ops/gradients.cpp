@@ -13,6 +13,7 @@
 #include "tenon/factories.h"
 #include "tenon/ops.h"
 #include "tenon/picking.h"
+#include "tenon/rearranging.h"
 #include "tenon/reductions.h"
 #include "tenon/selection.h"
 
@@ -38,11 +39,6 @@ std::vector<std::int64_t> reduced_dims(const Shape& shape, const Dims& dim) {
 Scalar conj(const Scalar& value) {
   if (value.kind() != Scalar::Kind::complex) return value;
   return std::conj(value.to<std::complex<double>>());
-}
-
-Tensor reversed(const Tensor& self, std::int64_t dim) {
-  const std::int64_t n = self.size(dim);
-  return index_select(self, dim, arange(n - 1, -1, -1, {.dtype = int64, .device = self.device()}));
 }
 
 // Each dimension steps over all that smaller steps reach.
@@ -141,8 +137,7 @@ Tensor product_of_others(const Tensor& self) {
   const Tensor one = ones_like(self.narrow(-1, 0, 1));
   const std::int64_t n = self.size(-1);
   const Tensor before = cat({one, self.narrow(-1, 0, n - 1).cumprod(-1)}, -1);
-  const Tensor after =
-      reversed(cat({one, reversed(self.narrow(-1, 1, n - 1), -1).cumprod(-1)}, -1), -1);
+  const Tensor after = flip(cat({one, flip(self.narrow(-1, 1, n - 1), -1).cumprod(-1)}, -1), -1);
   return before * after;
 }
 
@@ -227,7 +222,7 @@ Tensor cumprod_gradient(const Tensor& grad, const Tensor& self, const Tensor& re
   if (n == 1) return grad;
   if (!(self == 0).any().item<bool>()) {
     // Each is a factor of all results from it on.
-    const Tensor sums = reversed(reversed(grad * result.conj(), dim).cumsum(dim), dim);
+    const Tensor sums = flip(flip(grad * result.conj(), dim).cumsum(dim), dim);
     return sums / self.conj();
   }
   std::vector<Tensor> parts;

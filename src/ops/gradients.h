@@ -13,8 +13,6 @@ Tensor spread_reduced(const Tensor& reduced, const Shape& shape, const Dims& dim
 Tensor sum_to(const Tensor& grad, const Shape& shape);
 // A complex number's conjugate; a real one.
 Scalar conj(const Scalar& value);
-// The same in reverse order along a dimension.
-Tensor reversed(const Tensor& self, std::int64_t dim);
 // How many elements of the shape became one.
 std::int64_t reduced_count(const Shape& shape, const Dims& dim);
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "core/element_copy.h"
+#include "kernels/elementwise.h"
 #include "kernels/normalize.h"
 #include "ops/normalization.h"
 #include "tenon/arithmetic.h"
@@ -139,7 +140,7 @@ void run_backward(const Sizes& sizes, const T* grad, const T* x, const T* weight
 // With operators, for when gradients of gradients are to be.
 void compose_gradient(Gradient& g, const Tensor& grad, const Tensor& input,
                       const std::optional<Tensor>& weight, std::int64_t groups, double eps) {
-  const DType wide = norm_dtype(grad.dtype());
+  const DType wide = compute_dtype(grad.dtype());
   const Sizes sizes(grad, groups);
   const Shape grouped = {sizes.items, groups, sizes.channels, sizes.plane};
   const Tensor from = grad.to(wide).reshape(grouped);
@@ -190,7 +191,7 @@ struct Rule<op::native_group_norm> {
   static std::array<Layout, 3> infer(const Tensor& input, const std::optional<Tensor>& /*weight*/,
                                      const std::optional<Tensor>& /*bias*/, std::int64_t groups,
                                      double /*eps*/) {
-    const DType wide = norm_dtype(input.dtype());
+    const DType wide = compute_dtype(input.dtype());
     const Layout statistics = Layout::packed({input.size(0), groups}, wide, input.device());
     return {Layout::packed(input.shape(), input.dtype(), input.device()), statistics, statistics};
   }
@@ -198,20 +199,15 @@ struct Rule<op::native_group_norm> {
                   const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
                   std::int64_t groups, double eps) {
     if (input.numel() == 0) return;
-    const DType wide = norm_dtype(input.dtype());
+    const DType wide = compute_dtype(input.dtype());
     const Tensor x = input.to(wide).contiguous(), factors = norm_operand(weight, wide),
                  terms = norm_operand(bias, wide);
-    const Tensor result = wide == input.dtype()
-                              ? out[0]
-                              : empty(input.shape(), {.dtype = wide, .device = Device::cpu()});
+    const Tensor result = norm_result(out[0], wide);
     const auto work = [&]<class T>() {
       run_forward<T>(Sizes(input, groups), x.data<T>(), result.data<T>(), data_or_null<T>(factors),
                      data_or_null<T>(terms), out[1].data<T>(), out[2].data<T>(), eps);
     };
-    if (wide == float32)
-      work.template operator()<float>();
-    else
-      work.template operator()<double>();
+    of_norm_type(wide, work);
     if (!result.is(out[0])) copy_tensor(out[0], result);
   }
 };
@@ -223,7 +219,8 @@ struct Rule<op::native_group_norm_backward> {
                                      const Tensor& /*mean*/, const Tensor& /*rstd*/,
                                      const std::optional<Tensor>& /*weight*/,
                                      std::int64_t /*groups*/) {
-    const Layout row = Layout::packed({input.size(1)}, norm_dtype(input.dtype()), input.device());
+    const Layout row =
+        Layout::packed({input.size(1)}, compute_dtype(input.dtype()), input.device());
     return {Layout::packed(input.shape(), input.dtype(), input.device()), row, row};
   }
   static void cpu(std::array<Tensor, 3>& out, const Tensor& grad, const Tensor& input,
@@ -234,21 +231,16 @@ struct Rule<op::native_group_norm_backward> {
       out[2].variable_data().zero_();
       return;
     }
-    const DType wide = norm_dtype(input.dtype());
+    const DType wide = compute_dtype(input.dtype());
     const Tensor x = input.to(wide).contiguous(), from = grad.to(wide).contiguous(),
                  factors = norm_operand(weight, wide);
-    const Tensor result = wide == input.dtype()
-                              ? out[0]
-                              : empty(input.shape(), {.dtype = wide, .device = Device::cpu()});
+    const Tensor result = norm_result(out[0], wide);
     const auto work = [&]<class T>() {
       run_backward<T>(Sizes(input, groups), from.data<T>(), x.data<T>(), data_or_null<T>(factors),
                       mean.data<T>(), rstd.data<T>(), result.data<T>(), out[1].data<T>(),
                       out[2].data<T>());
     };
-    if (wide == float32)
-      work.template operator()<float>();
-    else
-      work.template operator()<double>();
+    of_norm_type(wide, work);
     if (!result.is(out[0])) copy_tensor(out[0], result);
   }
 };

@@ -8,6 +8,7 @@
 #include "base/thread_pool.h"
 #include "core/element_copy.h"
 #include "kernels/cast_simd.h"
+#include "kernels/elementwise.h"
 #include "kernels/normalize.h"
 #include "ops/normalization.h"
 #include "ops/operands.h"
@@ -25,8 +26,6 @@ namespace tenon {
 constinit OpInfo op::layer_norm::info{"layer_norm", kind};
 constinit OpInfo op::rms_norm::info{"rms_norm", kind};
 
-DType norm_dtype(DType dtype) { return dtype == float16 || dtype == bfloat16 ? float32 : dtype; }
-
 void check_norm_parameters(std::string_view op, std::string_view kernel, const Tensor& input,
                            std::initializer_list<const std::optional<Tensor>*> parameters) {
   const DType dtype = input.dtype();
@@ -38,15 +37,20 @@ void check_norm_parameters(std::string_view op, std::string_view kernel, const T
     const Tensor both[] = {input, **parameter};
     same_device(op, both);
     const DType own = (*parameter)->dtype();
-    const bool mixed = own == float32 && norm_dtype(dtype) == float32;
+    const bool mixed = own == float32 && compute_dtype(dtype) == float32;
     if ((own != dtype && !mixed) || (first && own != *first)) {
       throw DTypeError(concat("mixed dtype (CPU): ", op, " of an input of ", repr(dtype),
                               " takes parameters that are all of that dtype",
-                              norm_dtype(dtype) == dtype ? "" : " or all of torch.float32",
+                              compute_dtype(dtype) == dtype ? "" : " or all of torch.float32",
                               ", and one is of ", repr(own), ": convert with to()"));
     }
     first = own;
   }
+}
+
+Tensor norm_result(const Tensor& out, DType dtype, MemoryFormat format) {
+  if (out.dtype() == dtype) return out;
+  return empty(out.shape(), {.dtype = dtype, .device = Device::cpu(), .memory_format = format});
 }
 
 Tensor norm_operand(const std::optional<Tensor>& tensor, DType dtype) {
@@ -159,10 +163,7 @@ void run_rows(std::array<Tensor, 3>& out, const Tensor& input, const Tensor& wei
       });
     }
   };
-  if (norm_dtype(input.dtype()) == float32)
-    work.template operator()<float>();
-  else
-    work.template operator()<double>();
+  of_norm_type(compute_dtype(input.dtype()), work);
 }
 
 // Sums over rows are made of pieces, whose number depends on the shape alone.
@@ -207,7 +208,7 @@ void run_gradient(const NormRowsGradient<T>& all, Tensor& of_weight, Tensor& of_
 void compose_gradient(Gradient& g, const Tensor& grad, const Tensor& input,
                       const std::optional<Tensor>& weight, std::int64_t dims, double eps,
                       bool centred) {
-  const DType wide = norm_dtype(grad.dtype());
+  const DType wide = compute_dtype(grad.dtype());
   const Tensor from = grad.to(wide);
   if (g.wanted(2)) g.set(2, from);
   if (!g.wanted(0) && !g.wanted(1)) return;
@@ -261,7 +262,7 @@ struct Rule<op::native_layer_norm> {
   static std::array<Layout, 3> infer(const Tensor& input, const std::optional<Tensor>& /*weight*/,
                                      const std::optional<Tensor>& /*bias*/, std::int64_t dims,
                                      double, bool centred) {
-    const DType wide = norm_dtype(input.dtype());
+    const DType wide = compute_dtype(input.dtype());
     const std::int64_t n = row_length(input, dims), rows = n == 0 ? 0 : input.numel() / n;
     return {Layout::packed(input.shape(), input.dtype(), input.device()),
             Layout::packed({centred ? rows : 0}, wide, input.device()),
@@ -271,7 +272,7 @@ struct Rule<op::native_layer_norm> {
                   const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
                   std::int64_t dims, double eps, bool centred) {
     if (input.numel() == 0) return;
-    const DType wide = norm_dtype(input.dtype());
+    const DType wide = compute_dtype(input.dtype());
     run_rows(out, input.contiguous(), norm_operand(weight, wide), norm_operand(bias, wide),
              row_length(input, dims), eps, centred);
   }
@@ -285,7 +286,7 @@ struct Rule<op::native_layer_norm_backward> {
                                      const std::optional<Tensor>& /*weight*/, std::int64_t n,
                                      bool /*centred*/, bool of_input, bool of_weight,
                                      bool of_bias) {
-    const DType wide = norm_dtype(input.dtype());
+    const DType wide = compute_dtype(input.dtype());
     const auto row = [&](bool wanted) {
       return Layout::packed({wanted ? n : 0}, wide, input.device());
     };
@@ -300,13 +301,11 @@ struct Rule<op::native_layer_norm_backward> {
       out[2].variable_data().zero_();
       return;
     }
-    const DType wide = norm_dtype(input.dtype());
+    const DType wide = compute_dtype(input.dtype());
     const auto work = [&]<class T>() {
       const Tensor x = input.to(wide).contiguous(), from = grad.to(wide).contiguous();
       const Tensor factors = norm_operand(weight, wide);
-      const Tensor result = !of_input || wide == input.dtype()
-                                ? out[0]
-                                : empty(input.shape(), {.dtype = wide, .device = Device::cpu()});
+      const Tensor result = of_input ? norm_result(out[0], wide) : out[0];
       Tensor weights = of_weight ? out[1] : Tensor(), biases = of_bias ? out[2] : Tensor();
       run_gradient<T>(
           {from.data<T>(), x.data<T>(), data_or_null<T>(factors),
@@ -315,10 +314,7 @@ struct Rule<op::native_layer_norm_backward> {
           weights, biases);
       if (of_input && !result.is(out[0])) copy_tensor(out[0], result);
     };
-    if (wide == float32)
-      work.template operator()<float>();
-    else
-      work.template operator()<double>();
+    of_norm_type(wide, work);
   }
 };
 
@@ -374,7 +370,7 @@ struct Rule<op::rms_norm> {
     if (weight) {
       const Tensor both[] = {input, *weight};
       same_device("rms_norm", both);
-      factors = weight->to(norm_dtype(input.dtype()));
+      factors = weight->to(compute_dtype(input.dtype()));
     }
     return std::get<0>(call<op::native_layer_norm>(input, factors, std::nullopt,
                                                    count(normalized_shape),

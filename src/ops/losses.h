@@ -18,8 +18,6 @@ Reduction reduction_of(std::string_view text);
 Tensor reduced(const Tensor& losses, std::string_view reduction);
 // The gradient of each of `count` losses, from that of the loss they were made into.
 Tensor unreduced(const Tensor& grad, std::string_view reduction, std::int64_t count);
-// The dtype losses of that dtype are calculated in.
-DType wide_dtype(DType dtype);
 // "torch.Size([2, 3])"
 std::string size_text(const Tensor& tensor);
 // NotImplementedError unless it is a floating dtype there is arithmetic for.

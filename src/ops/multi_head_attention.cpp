@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "base/warn.h"
+#include "ops/attention_mask.h"
 #include "tenon/activation.h"
 #include "tenon/arithmetic.h"
 #include "tenon/attention.h"
@@ -17,6 +18,16 @@
 #include "tenon/selection.h"
 
 namespace tenon {
+
+Tensor additive_mask(const Tensor& mask, const char* name, DType dtype) {
+  if (!mask.defined() || is_floating_point(mask.dtype())) return mask;
+  if (mask.dtype() != bool_) {
+    throw DTypeError(concat("only bool and floating types of ", name, " are supported, but it is ",
+                            "of ", repr(mask.dtype())));
+  }
+  const Tensor none = zeros(mask.shape(), {.dtype = dtype, .device = mask.device()});
+  return masked_fill(none, mask, -std::numeric_limits<double>::infinity());
+}
 
 namespace {
 
@@ -49,17 +60,6 @@ void check_dims(const Tensor& query, const Tensor& key, const Tensor& value,
     throw ShapeError(concat("Expected `attn_mask` shape to be ", bracketed(expected), " but got ",
                             bracketed(mask.shape())));
   }
-}
-
-// Numbers to add: those of bools are -inf where they hold.
-Tensor added(const Tensor& mask, const char* name, DType dtype) {
-  if (!mask.defined() || is_floating_point(mask.dtype())) return mask;
-  if (mask.dtype() != bool_) {
-    throw DTypeError(concat("only bool and floating types of ", name, " are supported, but it is ",
-                            "of ", repr(mask.dtype())));
-  }
-  const Tensor none = zeros(mask.shape(), {.dtype = dtype, .device = mask.device()});
-  return masked_fill(none, mask, -std::numeric_limits<double>::infinity());
 }
 
 struct Projected {
@@ -158,7 +158,7 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(
         "Support for mismatched key_padding_mask and attn_mask is deprecated. Use same type for "
         "both instead.");
   }
-  Tensor padding = batched(added(options.key_padding_mask, "key_padding_mask", dtype));
+  Tensor padding = batched(additive_mask(options.key_padding_mask, "key_padding_mask", dtype));
   Tensor mask;
   if (is_causal && !padding.defined() && !options.need_weights) {
     // Keys that are added to those given are after all of them.
@@ -166,7 +166,7 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(
   } else {
     is_causal = false;
   }
-  if (!is_causal) mask = added(options.attn_mask, "attn_mask", dtype);
+  if (!is_causal) mask = additive_mask(options.attn_mask, "attn_mask", dtype);
   const std::int64_t given = k_in.size(time);
   if (mask.defined() && mask.dim() == 2) {
     check_shape(mask, {queries, given}, "2D attn_mask");

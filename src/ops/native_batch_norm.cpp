@@ -6,6 +6,7 @@
 
 #include "base/thread_pool.h"
 #include "core/element_copy.h"
+#include "kernels/elementwise.h"
 #include "kernels/normalize.h"
 #include "ops/batch_norm.h"
 #include "ops/normalization.h"
@@ -234,7 +235,7 @@ struct Backward {
 void compose_gradient(Gradient& g, const Tensor& grad, const Tensor& input,
                       const std::optional<Tensor>& weight, const Tensor& running_mean,
                       const Tensor& rstd_of_running, bool training, double eps) {
-  const DType wide = norm_dtype(grad.dtype());
+  const DType wide = compute_dtype(grad.dtype());
   const Tensor from = grad.to(wide);
   Dims beside = {0};
   Shape channel = {-1};
@@ -262,12 +263,6 @@ void compose_gradient(Gradient& g, const Tensor& grad, const Tensor& input,
   g.set(0,
         (weighted - weighted.mean(beside, keep) - normal * (weighted * normal).mean(beside, keep)) *
             rstd);
-}
-
-// The result itself, or one in the dtype that is calculated in.
-Tensor wide_result(const Tensor& out, DType wide, MemoryFormat format) {
-  if (out.dtype() == wide) return out;
-  return empty(out.shape(), {.dtype = wide, .device = Device::cpu(), .memory_format = format});
 }
 
 }  // namespace
@@ -304,7 +299,8 @@ struct Rule<op::native_batch_norm> {
                                      const std::optional<Tensor>& /*running_mean*/,
                                      const std::optional<Tensor>& /*running_var*/,
                                      bool /*training*/, double /*eps*/) {
-    const Layout row = Layout::packed({input.size(1)}, norm_dtype(input.dtype()), input.device());
+    const Layout row =
+        Layout::packed({input.size(1)}, compute_dtype(input.dtype()), input.device());
     return {Layout::packed(input.shape(), input.dtype(), input.device(), format_of(input)), row,
             row, row};
   }
@@ -316,10 +312,10 @@ struct Rule<op::native_batch_norm> {
       for (Tensor& each : out) each.variable_data().zero_();
       return;
     }
-    const DType wide = norm_dtype(input.dtype());
+    const DType wide = compute_dtype(input.dtype());
     const MemoryFormat format = format_of(input);
     const Tensor x = input.to(wide).contiguous(format), factors = norm_operand(weight, wide),
-                 terms = norm_operand(bias, wide), result = wide_result(out[0], wide, format);
+                 terms = norm_operand(bias, wide), result = norm_result(out[0], wide, format);
     if (!training) {
       copy_tensor(out[1], *running_mean);
       copy_tensor(out[2], *running_var);
@@ -338,10 +334,7 @@ struct Rule<op::native_batch_norm> {
       }
       forward.write(result.data<T>(), mean, scale.data(), shift.data());
     };
-    if (wide == float32)
-      work.template operator()<float>();
-    else
-      work.template operator()<double>();
+    of_norm_type(wide, work);
     if (!result.is(out[0])) copy_tensor(out[0], result);
   }
 };
@@ -352,7 +345,8 @@ struct Rule<op::native_batch_norm_backward> {
   static std::array<Layout, 3> infer(const Tensor& /*grad*/, const Tensor& input,
                                      const Tensor& /*mean*/, const Tensor& /*rstd*/,
                                      const std::optional<Tensor>& /*weight*/, bool /*training*/) {
-    const Layout row = Layout::packed({input.size(1)}, norm_dtype(input.dtype()), input.device());
+    const Layout row =
+        Layout::packed({input.size(1)}, compute_dtype(input.dtype()), input.device());
     return {Layout::packed(input.shape(), input.dtype(), input.device(), format_of(input)), row,
             row};
   }
@@ -364,10 +358,10 @@ struct Rule<op::native_batch_norm_backward> {
       out[2].variable_data().zero_();
       return;
     }
-    const DType wide = norm_dtype(input.dtype());
+    const DType wide = compute_dtype(input.dtype());
     const MemoryFormat format = format_of(input);
     const Tensor x = input.to(wide).contiguous(format), from = grad.to(wide).contiguous(format),
-                 factors = norm_operand(weight, wide), result = wide_result(out[0], wide, format);
+                 factors = norm_operand(weight, wide), result = norm_result(out[0], wide, format);
     const auto work = [&]<class T>() {
       Backward<T>{Sizes(input.shape(), format != MemoryFormat::contiguous),
                   from.data<T>(),
@@ -381,10 +375,7 @@ struct Rule<op::native_batch_norm_backward> {
                   training}
           .run();
     };
-    if (wide == float32)
-      work.template operator()<float>();
-    else
-      work.template operator()<double>();
+    of_norm_type(wide, work);
     if (!result.is(out[0])) copy_tensor(out[0], result);
   }
 };

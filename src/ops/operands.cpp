@@ -45,6 +45,17 @@ bool broadcasts_to(const Shape& from, const Shape& to) {
   return true;
 }
 
+Dims expanded(const Dims& given, std::size_t n) {
+  return given.size() == 1 ? Dims::filled(n, given[0]) : given;
+}
+
+Dims expanded(std::string_view op, std::string_view option, const Dims& given, std::size_t n) {
+  Dims numbers = expanded(given, n);
+  if (numbers.size() == n) return numbers;
+  throw ValueError(concat(op, ": ", option, " must either be a single int, or a list of ", n,
+                          ", but got ", given));
+}
+
 void not_implemented(std::string_view op, DType dtype) {
   throw NotImplementedError(
       concat("\"", op, "\" not implemented for '", info(dtype).scalar_name, "'"));

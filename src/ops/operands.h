@@ -16,6 +16,11 @@ DType common_dtype(std::span<const Tensor> tensors);
 // Whether expand() makes a tensor of one shape one of the other, without adding to what is there.
 bool broadcasts_to(const Shape& from, const Shape& to);
 
+// One number stands for all n dimensions. Other lists are as they are given.
+Dims expanded(const Dims& given, std::size_t n);
+// The same; ValueError naming the option unless that makes n.
+Dims expanded(std::string_view op, std::string_view option, const Dims& given, std::size_t n);
+
 // NotImplementedError: the operator has nothing for elements of that dtype.
 [[noreturn]] void not_implemented(std::string_view op, DType dtype);
 

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "base/warn.h"
 #include "core/element_copy.h"
+#include "kernels/elementwise.h"
 #include "ops/elementwise.h"
 #include "ops/losses.h"
 #include "ops/operands.h"
@@ -48,10 +49,6 @@ Tensor unreduced(const Tensor& grad, std::string_view reduction, std::int64_t co
   return reduction == "mean" ? grad / static_cast<double>(count) : grad;
 }
 
-DType wide_dtype(DType dtype) {
-  return dtype == float16 || dtype == bfloat16 ? DType(float32) : dtype;
-}
-
 std::string size_text(const Tensor& tensor) {
   return concat("torch.Size(", bracketed(tensor.shape()), ")");
 }
@@ -65,7 +62,7 @@ void refuse_gradient(std::string_view op, std::string_view argument,
 }
 
 void check_loss_dtype(std::string_view op, DType dtype) {
-  const DType wide = wide_dtype(dtype);
+  const DType wide = compute_dtype(dtype);
   if (wide != float32 && wide != float64) not_implemented(op, dtype);
 }
 
@@ -152,7 +149,7 @@ struct Rule<op::Pointwise<F>> {
   }
   static void run(Tensor& out, const Tensor& input, const Tensor& target,
                   std::string_view reduction, double number) {
-    const DType wide = wide_dtype(input.dtype());
+    const DType wide = compute_dtype(input.dtype());
     copy_tensor(out, reduced(F::value(input.to(wide), target.to(wide), number), reduction));
   }
 };
@@ -304,7 +301,7 @@ struct Rule<op::bce> {
   }
   static void run(Tensor& out, const Tensor& input, const Tensor& target,
                   const std::optional<Tensor>& weight, std::string_view reduction) {
-    const DType wide = wide_dtype(input.dtype());
+    const DType wide = compute_dtype(input.dtype());
     const Tensor x = input.to(wide), t = target.to(wide);
     // A logarithm is not below -100, so that a wrong certainty has a loss that is finite.
     const auto bounded = [](const Tensor& log) { return clamp(log, ClampOptions{.min = -100}); };
@@ -341,7 +338,7 @@ struct Rule<op::bce_with_logits> {
   static void run(Tensor& out, const Tensor& input, const Tensor& target,
                   const std::optional<Tensor>& weight, const std::optional<Tensor>& pos_weight,
                   std::string_view reduction) {
-    const DType wide = wide_dtype(input.dtype());
+    const DType wide = compute_dtype(input.dtype());
     const Tensor x = input.to(wide), t = target.to(wide), log = logsigmoid(x);
     const Tensor positive = pos_weight ? ((pos_weight->to(wide) - 1) * t + 1) * log : log;
     Tensor losses = (1 - t) * x - positive;

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "ops/operands.h"
 #include "tenon/error.h"
 
 namespace tenon {
@@ -100,13 +101,6 @@ PoolPlan plan_of(const Shape& input, std::size_t n, F&& stretches) {
 }
 
 }  // namespace
-
-Dims expanded(std::string_view op, std::string_view option, const Dims& given, std::size_t n) {
-  if (given.size() == n) return given;
-  if (given.size() == 1) return Dims::filled(n, given[0]);
-  throw ValueError(concat(op, ": ", option, " must either be a single int, or a list of ", n,
-                          ", but got ", given));
-}
 
 PoolWindows pool_windows(std::string_view op, std::size_t n, const Dims& kernel, const Dims& stride,
                          const Dims& padding, const Dims& dilation, bool ceil_mode) {

@@ -16,8 +16,6 @@ struct PoolWindows {
   bool ceil_mode;
 };
 
-// n numbers of one or n. ValueError naming the option otherwise.
-Dims expanded(std::string_view op, std::string_view option, const Dims& given, std::size_t n);
 // The options of an operator as they are used: no stride is the kernel's size.
 PoolWindows pool_windows(std::string_view op, std::size_t n, const Dims& kernel, const Dims& stride,
                          const Dims& padding, const Dims& dilation, bool ceil_mode);

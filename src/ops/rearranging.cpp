@@ -40,7 +40,11 @@ struct Rule<op::flip> {
   static void run(Tensor& out, const Tensor& self, const Dims& dims) {
     Tensor turned = self;
     if (self.dim() > 0) {
-      for (const std::int64_t dim : dims) turned = reversed(turned, dim);
+      for (const std::int64_t dim : dims) {
+        turned = index_select(
+            turned, dim,
+            arange(self.size(dim) - 1, -1, -1, {.dtype = int64, .device = self.device()}));
+      }
     }
     out.variable_data().copy_(turned);
   }

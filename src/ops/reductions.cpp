@@ -19,6 +19,7 @@
 #include "tenon/error.h"
 #include "tenon/factories.h"
 #include "tenon/ops.h"
+#include "tenon/rearranging.h"
 #include "tenon/selection.h"
 
 namespace tenon {
@@ -430,7 +431,7 @@ struct Rule<op::cumsum> : AccumulateRule<op::cumsum, ReduceFunction::sum> {
   static constexpr std::string_view gradient = "CumsumBackward0";
   static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, std::int64_t dim,
                        std::optional<DType> /*dtype*/) {
-    g.set(0, grad.dim() == 0 ? grad : reversed(reversed(grad, dim).cumsum(dim), dim));
+    g.set(0, grad.dim() == 0 ? grad : flip(flip(grad, dim).cumsum(dim), dim));
   }
 };
 template <>

@@ -3,6 +3,7 @@
 #include "networks/llama.h"
 #include "networks/resnet.h"
 #include "support/matchers.h"
+#include "support/near.h"
 #include "tenon/tenon.h"
 
 namespace tenon::nn {
@@ -10,14 +11,6 @@ namespace {
 
 const std::string kFixtures = TENON_SOURCE_DIR "/tests/nn/fixtures/";
 const std::string kRecorded = TENON_SOURCE_DIR "/tests/io/fixtures/torch-2.11/";
-
-// Within 1e-5 of the largest.
-void expect_near(const Tensor& actual, const Tensor& expected, const std::string& name) {
-  ASSERT_TRUE(actual.defined()) << name;
-  ASSERT_EQ(actual.shape(), expected.shape()) << name;
-  const double largest = expected.abs().max().item<double>();
-  EXPECT_LE((actual.detach() - expected).abs().max().item<double>(), 1e-5 * largest) << name;
-}
 
 class Net final : public Callable<Tensor(const Tensor&, const Tensor&)> {
  public:

@@ -1,11 +1,13 @@
 // Layers and their gradients beside values that PyTorch wrote down.
 #pragma once
 
+#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "support/matchers.h"
+#include "support/near.h"
 #include "tenon/tenon.h"
 
 namespace tenon::nn {
@@ -29,18 +31,26 @@ class RecordedLayers : public testing::Test {
   // Within 1e-5 of the largest.
   void expect_near(const Tensor& actual, const std::string& key) const {
     ASSERT_TRUE(actual.defined()) << key;
-    const Tensor expected = recorded(key);
-    ASSERT_EQ(actual.shape(), expected.shape()) << key;
-    ASSERT_EQ(actual.dtype(), expected.dtype()) << key;
-    if (expected.numel() == 0) return;
-    const double largest = expected.abs().max().item<double>();
-    EXPECT_LE((actual.detach() - expected).abs().max().item<double>(), 1e-5 * largest) << key;
+    ASSERT_EQ(actual.dtype(), recorded(key).dtype()) << key;
+    tenon::expect_near(actual, recorded(key), key);
+  }
+  // What PyTorch 2.14.1 prints of the layer.
+  static std::string text_of(const std::string& name) {
+    std::ifstream lines(TENON_SOURCE_DIR "/tests/nn/fixtures/layer_texts.txt");
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with(name + "\t")) continue;
+      std::string text = line.substr(name.size() + 1);
+      for (std::size_t at; (at = text.find("\\n")) != std::string::npos;) text.replace(at, 2, "\n");
+      return text;
+    }
+    return "nothing is recorded of " + name;
   }
 
   // Gives the module the recorded parameters, runs `forward` on the recorded arguments, and goes
   // backwards from the recorded gradient.
   void check(const std::string& name, Module& module,
              const std::function<Tensor(const std::vector<Tensor>&)>& forward) const {
+    EXPECT_EQ(module.repr(), text_of(name));
     for (const auto& [key, parameter] : module.named_parameters()) {
       const NoGradScope unrecorded;
       parameter.copy_(recorded(name + ".p." + key));

@@ -23,7 +23,7 @@ Dims numbers(const std::string& word) {
   return out;
 }
 
-// A line of convolution.cases (tools/convolution_cases.py).
+// A line of convolution.cases (make_convolution_cases.py).
 struct Case {
   std::string line, name, padding;
   Shape input, weight, result;

@@ -18,6 +18,7 @@ namespace tenon {
 
 namespace {
 
+using onednn::ceil_div;
 using onednn::ConvolutionKind;
 using onednn::ElementStrides;
 using onednn::Piece;
@@ -26,8 +27,6 @@ using onednn::PieceSizes;
 constexpr std::int64_t kPieces = 16;                     // so many cores are to have work
 constexpr std::int64_t kWork = std::int64_t{1} << 21;    // multiplications worth a thread
 constexpr std::int64_t kCached = std::int64_t{1} << 19;  // bytes of a piece, so that it stays near
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // In multiplications. Moving an element takes as long as several.
 std::int64_t work_of_sample(const ConvolutionSizes& s) {

@@ -12,6 +12,8 @@
 
 namespace tenon::onednn {
 
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
 enum class ConvolutionKind : std::uint8_t {
   forward,     // out from in and weight
   transposed,  // in from out and weight

@@ -13,11 +13,10 @@ namespace tenon {
 
 namespace {
 
+using onednn::ceil_div;
 using onednn::ConvolutionKind;
 using onednn::Piece;
 using onednn::PieceSizes;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Samples are cut into chunks, each with a sum of its own, which are added up in order afterwards;
 // and the result into blocks of its out channels, or of groups.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the tables that tests/ops compares the normalizing functions, pad and interpolate with.
 
-    python tools/norm_cases.py        # with the PyTorch that is to be followed
+    python make_norm_cases.py        # with the PyTorch that is to be followed
 
 Each line of a table is one call with random options, and what came of it as weighted sums: of the result, of the
 gradients, and of what was written in place. The tests know the inputs and the weights (tests/support/recorded_cases.h).
@@ -14,7 +14,7 @@ import warnings
 import torch
 import torch.nn.functional as F
 
-OUT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "ops"
+OUT = pathlib.Path(__file__).resolve().parent
 
 
 def given(shape, dtype=torch.float64, shift=0.0):
@@ -161,16 +161,16 @@ def main():
              for rank in MODES for mode in MODES[rank] for _ in range(14 if rank == 4 else 8)]
     write("interpolation_cases.txt",
           "interpolate of PyTorch {}: mode, shape, size, scale_factor, align_corners, recompute_scale_factor, antialias,\n"
-          "dtype, shape of the result, sums of the result and of the input's gradient (tools/norm_cases.py).",
+          "dtype, shape of the result, sums of the result and of the input's gradient (make_norm_cases.py).",
           [case for case in cases if case])
     cases = [padding_case() for _ in range(300)]
     write("padding_cases.txt",
           "pad of PyTorch {}: mode, shape, pad, value, shape of the result, sums of the result and of the input's gradient\n"
-          "(tools/norm_cases.py).", [case for case in cases if case])
+          "(make_norm_cases.py).", [case for case in cases if case])
     write("norm_cases.txt",
           "Normalizing functions of PyTorch {}: function, shape, argument (first normalized dimension; groups; training),\n"
           "whether there are weight, bias and running statistics, momentum, eps, dtype, and sums of the result, of the\n"
-          "gradients of input, weight and bias, and of the running statistics afterwards (tools/norm_cases.py).",
+          "gradients of input, weight and bias, and of the running statistics afterwards (make_norm_cases.py).",
           [case for case in (norm_case() for _ in range(200)) if case])
 
 

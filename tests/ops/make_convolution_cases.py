@@ -12,7 +12,7 @@ import random
 import torch
 import torch.nn.functional as F
 
-FILE = pathlib.Path(__file__).resolve().parent.parent / "tests" / "ops" / "convolution.cases"
+FILE = pathlib.Path(__file__).resolve().parent / "convolution.cases"
 
 
 def operand(shape, step):
