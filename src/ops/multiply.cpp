@@ -6,6 +6,7 @@
 
 #include "base/thread_pool.h"
 #include "core/element_copy.h"
+#include "kernels/few_rows.h"
 #include "kernels/gemm.h"
 #include "ops/onednn/gemm.h"
 #include "tenon/arithmetic.h"
@@ -58,17 +59,19 @@ class Batch {
 
 // Note [Blocks of a product]
 // A product is cut into blocks by its size alone: as many as let sixteen cores work, none so small
-// that copying its operands together would show.
+// that copying its operands together would show. Where reading the operands takes longer than
+// multiplying, less is worth a thread.
 struct Grid {
   std::int64_t rows = 1, columns = 1;
 };
 Grid grid_of(const Sizes& size) {
-  constexpr std::int64_t kWork = std::int64_t{1} << 22;  // multiplications worth a thread
+  // Multiplications worth a thread.
+  const std::int64_t worth = std::int64_t{1} << (std::min(size.m, size.n) < 4 ? 18 : 22);
   constexpr std::int64_t kBlocks = 16, kSmallest = 128;
   const double work =
       static_cast<double>(size.m) * static_cast<double>(size.n) * static_cast<double>(size.k);
   const auto most = static_cast<std::int64_t>(
-      std::min(static_cast<double>(kBlocks), work / static_cast<double>(kWork)));
+      std::min(static_cast<double>(kBlocks), work / static_cast<double>(worth)));
   Grid grid;
   while (grid.rows * grid.columns * size.batch < most) {
     const std::int64_t height = size.m / grid.rows, width = size.n / grid.columns;
@@ -129,6 +132,55 @@ bool multiply_bfloats(const Sizes& size, const Tensor& out, const Tensor& a, con
   return done;
 }
 
+// Whether the elements of each row are side by side, and none begins before the one ahead ends.
+bool rows_are_packed(const Tensor& batch, std::size_t row, std::size_t element) {
+  const Shape& shape = batch.shape();
+  return batch.stride()[element] == 1 && (shape[row] == 1 || batch.stride()[row] >= shape[element]);
+}
+
+// A product of a few rows is bound by reading the rows of the other matrix, which are shared out.
+// `few` and `many` are batches of rows of k elements.
+void multiply_few(std::int64_t k, const Tensor& few, const Tensor& many, const Tensor& out,
+                  std::int64_t out_few, std::int64_t out_many) {
+  constexpr std::int64_t kWork = 1 << 16;  // multiplications worth a thread
+  const Tensor left = few.to(float32).contiguous();
+  const std::int64_t rows = few.size(1), count = many.size(1);
+  const std::int64_t step =
+      std::min(count, std::max<std::int64_t>(4, (kWork / (rows * k) + 3) / 4 * 4));
+  const std::int64_t blocks = (count + step - 1) / step;
+  const auto* from = static_cast<const std::byte*>(many.data_ptr());
+  auto* to = out.data<float>();
+  const auto work = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      const std::int64_t matrix = i / blocks, row = i % blocks * step;
+      const std::int64_t offset = matrix * many.stride(0) + row * many.stride(1);
+      multiply_few_rows(rows, k, left.data<float>() + matrix * rows * k,
+                        {from + offset * many.element_size(), std::min(step, count - row),
+                         many.stride(1), many.dtype()},
+                        {to + matrix * rows * count + row * out_many, out_few, out_many});
+    }
+  };
+  parallel_for(0, few.size(0) * blocks, std::max<std::int64_t>(1, kWork / (rows * k * step)), work);
+}
+
+// False: neither matrix is of a few rows that the other's are packed for.
+bool multiplied_few(const Sizes& size, const Tensor& out, const Tensor& a, const Tensor& b) {
+  constexpr std::int64_t kShortest = 16;
+  if (size.k < kShortest || std::min(size.m, size.n) > kMostFewRows) return false;
+  const bool of_a = size.m <= kMostFewRows && rows_are_packed(b, 2, 1);
+  if (!of_a && (size.n > kMostFewRows || !rows_are_packed(a, 1, 2))) return false;
+  const Tensor sums = out.dtype() == float32
+                          ? out
+                          : empty(out.shape(), {.dtype = float32, .device = Device::cpu()});
+  if (of_a) {
+    multiply_few(size.k, a, b.mT(), sums, size.n, 1);
+  } else {
+    multiply_few(size.k, b.mT(), a, sums, 1, size.n);
+  }
+  if (out.dtype() != float32) copy_tensor(out, sums);
+  return true;
+}
+
 template <class T>
 MatrixView<const T> matrix(const Tensor& batch, std::int64_t i) {
   const Dims& strides = batch.stride();
@@ -173,6 +225,9 @@ void multiply_batch(const Tensor& out, const Tensor& a, const Tensor& b) {
     return;
   }
   const DType dtype = a.dtype();
+  if ((dtype == float32 || dtype == bfloat16 || dtype == float16) &&
+      multiplied_few(size, out, a, b))
+    return;
   if (dtype == float32) return multiply_floats(size, out, a, b);
   if (dtype == bfloat16 && multiply_bfloats(size, out, a, b)) return;
   if (dtype == bfloat16 || dtype == float16) {

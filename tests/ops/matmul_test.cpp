@@ -24,8 +24,10 @@ Tensor reference(const Tensor& a, const Tensor& b) {
 TEST(Matmul, EveryDtypeAndEveryOrderInMemory) {
   manual_seed(1);
   for (const DType dtype : {float32, float64, float16, bfloat16, int64, int8, uint8}) {
-    for (const auto& [m, k, n] : {std::tuple(1, 1, 1), std::tuple(3, 5, 7), std::tuple(17, 70, 33),
-                                  std::tuple(1, 300, 20), std::tuple(130, 9, 1)}) {
+    for (const auto& [m, k, n] :
+         {std::tuple(1, 1, 1), std::tuple(3, 5, 7), std::tuple(17, 70, 33), std::tuple(1, 300, 20),
+          std::tuple(130, 9, 1), std::tuple(1, 16, 1), std::tuple(2, 37, 21), std::tuple(3, 64, 9),
+          std::tuple(23, 37, 3), std::tuple(1001, 70, 2), std::tuple(70, 129, 1)}) {
       const auto make = [&](std::int64_t rows, std::int64_t columns) {
         return is_integral(dtype) ? randint(0, 3, {rows, columns}, {.dtype = dtype})
                                   : randn({rows, columns}).to(dtype);
@@ -50,6 +52,24 @@ TEST(Matmul, EveryDtypeAndEveryOrderInMemory) {
         }
       }
     }
+  }
+}
+
+// One token's query beside all keys: a few rows, many times over.
+TEST(Matmul, BatchesOfAFewRowsAreRightInEveryMatrix) {
+  manual_seed(6);
+  const Tensor keys = randn({2, 90, 4, 40}).transpose(1, 2), query = randn({2, 4, 1, 40});
+  const Tensor values = randn({2, 1, 90, 40}).expand({2, 4, 90, 40});
+  for (const DType dtype : {float32, bfloat16, float16}) {
+    const Tensor k = keys.to(dtype), q = query.to(dtype), v = values.to(dtype);
+    const double close = dtype == float32 ? 1e-5 : 0.05;
+    const auto expect_close = [&](const Tensor& ours, const Tensor& known) {
+      EXPECT_TRUE(allclose(ours.to(float64), known, {.rtol = close, .atol = close * 4})) << dtype;
+    };
+    expect_close(matmul(q, k.mT()), matmul(q.to(float64), k.to(float64).mT()));
+    expect_close(matmul(k, q.mT()), matmul(k.to(float64), q.to(float64).mT()));
+    const Tensor weights = matmul(q, k.mT());
+    expect_close(matmul(weights, v), matmul(weights.to(float64), v.to(float64)));
   }
 }
 
@@ -153,7 +173,8 @@ TEST(Matmul, ResultsDoNotDependOnTheNumberOfThreads) {
   for (const DType dtype : {float32, bfloat16, float64}) {
     for (const auto& [m, k, n] :
          {std::tuple(300, 700, 500), std::tuple(1, 4000, 1000), std::tuple(2000, 64, 40)}) {
-      const Tensor a = randn({m, k}).to(dtype), b = randn({k, n}).to(dtype);
+      const Tensor a = randn({m, k}).to(dtype);
+      const Tensor b = m == 1 ? randn({n, k}).to(dtype).t() : randn({k, n}).to(dtype);
       set_num_threads(1);
       const Tensor one = mm(a, b);
       for (const int threads : {2, 3, 8}) {
