@@ -22,9 +22,9 @@ struct FewByMany {
   std::int64_t few, many;
 };
 
-// out(i, j) is the sum of the products of row i of a, of packed floats, and row j of b. There are up
-// to kMostFewRows rows of a. Sums are of sixteen that are added at the end, whatever the vectors of
-// the machine.
+// out(i, j) is the sum of the products of row i of a, of packed floats, and row j of b. There are
+// up to kMostFewRows rows of a. Sums are of sixteen that are added at the end, whatever the vectors
+// of the machine.
 TENON_API void multiply_few_rows(std::int64_t rows, std::int64_t k, const float* a,
                                  const ManyRows& b, const FewByMany& out);
 
