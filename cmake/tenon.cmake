@@ -49,9 +49,9 @@ function(tenon_objects target)
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endfunction()
 
-# The headers most files include, compiled once: the standard ones, and for operators and layers our own too. A program's own
-# build has none, and one of the tests is such a build: there every file has to include what it uses.
-if(TENON_DEVELOPER)
+# The headers most files include, compiled once: the standard ones, and for operators and layers our own too. Every file still
+# includes what it uses: `./dev lint` compiles them without.
+if(TENON_PRECOMPILED_HEADERS)
   set(standard_headers
     <algorithm> <array> <atomic> <bit> <charconv> <cmath> <complex> <cstdint> <cstring> <functional> <limits> <map> <memory>
     <mutex> <optional> <ostream> <span> <string> <string_view> <unordered_map> <unordered_set> <utility> <variant> <vector>)
@@ -70,7 +70,7 @@ endif()
 # tenon_layer(name sources...): one folder of src/, compiled once.
 function(tenon_layer name)
   tenon_objects(layer_${name} ${ARGN})
-  if(TENON_DEVELOPER)
+  if(TENON_PRECOMPILED_HEADERS)
     target_compile_options(layer_${name} PRIVATE ${precompiled_options})
     if(name MATCHES "^(ops|autograd|nn|load)$")
       target_precompile_headers(layer_${name} REUSE_FROM tenon_operator_headers)
