@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "tenon/api.h"
+
 namespace tenon {
 
 // From so many bytes on, a result does not fit the caches: written there, it would only push out
@@ -12,7 +14,7 @@ inline constexpr std::int64_t kStreamedBytes = std::int64_t{32} << 20;
 // Whether to ask for the cache lines that a long row of addresses will come to: on Intel's
 // processors sums are half as fast again, while AMD's fetch ahead far enough by themselves and lose
 // a little. An address behind the end is no mistake.
-bool prefetch_helps() noexcept;
+TENON_API bool prefetch_helps() noexcept;
 template <bool kAhead>
 inline void prefetch(const void* place) noexcept {
   if constexpr (kAhead) {
