@@ -61,6 +61,8 @@ TENON_API Tensor erfc(const Tensor& self);
 TENON_API Tensor erfinv(const Tensor& self);
 TENON_API Tensor lgamma(const Tensor& self);
 TENON_API Tensor digamma(const Tensor& self);
+// The n-th derivative of digamma. ValueError if n is negative.
+TENON_API Tensor polygamma(std::int64_t n, const Tensor& input);
 TENON_API Tensor floor(const Tensor& self);
 TENON_API Tensor ceil(const Tensor& self);
 TENON_API Tensor round(const Tensor& self);

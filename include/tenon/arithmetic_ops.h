@@ -58,6 +58,17 @@ struct BinaryOut {
   static constexpr OpInfo& info = binary_infos[static_cast<std::size_t>(N)][2];
 };
 
+struct TENON_API polygamma {
+  using Signature = Tensor(std::int64_t n, const Tensor& self);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
+struct TENON_API polygamma_ {
+  using Signature = const Tensor&(const Tensor& self, std::int64_t n);
+  static constexpr OpKind kind = OpKind::inplace;
+  static OpInfo info;
+};
+
 using neg = Unary<UnaryFunction::neg>;
 using abs = Unary<UnaryFunction::abs>;
 using square = Unary<UnaryFunction::square>;

@@ -45,6 +45,7 @@ constexpr std::uint8_t needs(Unary function) {
     case Unary::erfc:
     case Unary::erfinv:
     case Unary::lgamma:
+    case Unary::digamma:
     case Unary::sgn:
     case Unary::angle: return kSelf;
     case Unary::reciprocal:
@@ -126,6 +127,7 @@ Tensor unary_gradient(Unary function, const Tensor& grad, const Tensor& self,
     case Unary::erfc: return grad * (-squared(self)).exp() * (-2 * kInvSqrtPi);
     case Unary::erfinv: return grad * squared(self.erfinv()).exp() * (0.5 / kInvSqrtPi);
     case Unary::lgamma: return grad * self.digamma();
+    case Unary::digamma: return grad * self.polygamma(1);
     case Unary::floor:
     case Unary::ceil:
     case Unary::round:

@@ -2,6 +2,8 @@
 // and says how they promote and broadcast.
 #pragma once
 
+#include <cstdint>
+
 #include "tenon/api.h"
 #include "tenon/scalar.h"
 
@@ -48,6 +50,7 @@ class TENON_API TensorArithmetic {
   Tensor erfinv() const;
   Tensor lgamma() const;
   Tensor digamma() const;
+  Tensor polygamma(std::int64_t n) const;
   Tensor floor() const;
   Tensor ceil() const;
   Tensor round() const;
@@ -94,6 +97,7 @@ class TENON_API TensorArithmetic {
   const Tensor& erfinv_() const;
   const Tensor& lgamma_() const;
   const Tensor& digamma_() const;
+  const Tensor& polygamma_(std::int64_t n) const;
   const Tensor& floor_() const;
   const Tensor& ceil_() const;
   const Tensor& round_() const;
