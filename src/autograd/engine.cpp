@@ -144,6 +144,12 @@ void Engine::run() {
 void Engine::run_one(Node& node, State state) {
   std::vector<Tensor> grads = std::move(state.grads);
   grads.resize(node.outputs().size());
+  // What was asked for is what arrived, before hooks, where it is passed on to something else that
+  // was asked for, and what they made of it where it ends here: as in PyTorch.
+  const auto hand_out = [&] {
+    for (const Capture& capture : state.captures) *capture.into = grads[capture.input];
+  };
+  if (state.executes) hand_out();
   auto* leaf = dynamic_cast<AccumulateGrad*>(&node);
   if (leaf != nullptr) {
     leaf->check_not_poisoned();
@@ -151,8 +157,7 @@ void Engine::run_one(Node& node, State state) {
   } else {
     run_hooks(node, grads);
   }
-  for (const Capture& capture : state.captures) *capture.into = grads[capture.input];
-  if (!state.executes) return;
+  if (!state.executes) return hand_out();
   if (leaf != nullptr) {
     if (grads[0].defined()) accumulate(*leaf, std::move(grads[0]));
     return;

@@ -50,7 +50,7 @@ TEST(TensorHooks, AlsoActOnWhatIsAskedFor) {
   y.register_hook([](const Tensor& grad) { return grad * 10; });
   x.register_hook([](const Tensor& grad) { return grad + 1; });
   const auto grads = autograd::grad({y * 3}, {y, x});
-  EXPECT_EQ(grads[0].item<double>(), 30);
+  EXPECT_EQ(grads[0].item<double>(), 3);  // as it arrives: x is behind it
   EXPECT_EQ(grads[1].item<double>(), 61);
 }
 
@@ -117,6 +117,68 @@ TEST(RetainGrad, GoesAlongWhenTheTensorIsWrittenTo) {
   y.backward();
   EXPECT_EQ(y.grad().item<double>(), 1);
   EXPECT_EQ(x.grad().item<double>(), 10);
+}
+
+// As PyTorch answers each: what is asked for is what arrives before its own hooks if something
+// else that is asked for lies behind it, and what they make of it if it ends there.
+TEST(GradOfSeveral, IsBeforeHooksOnTheWayAndAfterThemAtTheEnd) {
+  struct Graph {
+    Tensor x = leaf(2), y = x * 3, w = y * 2, z = w * w;
+    Graph() {
+      x.register_hook([](const Tensor& grad) { return grad * 5; });
+      y.register_hook([](const Tensor& grad) { return grad * 10; });
+      w.register_hook([](const Tensor& grad) { return grad * 7; });
+      z.register_hook([](const Tensor& grad) { return grad * 3; });
+    }
+    std::vector<double> of(const std::vector<Tensor>& inputs) const {
+      std::vector<double> numbers;
+      for (const Tensor& grad : autograd::grad({z}, inputs)) numbers.push_back(grad.item<double>());
+      return numbers;
+    }
+  };
+  const auto asked = [](auto&& choose) {
+    const Graph graph;
+    return graph.of(choose(graph));
+  };
+  using G = const Graph&;
+  using T = std::vector<Tensor>;
+  EXPECT_THAT(asked([](G g) { return T{g.z}; }), ElementsAre(3));
+  EXPECT_THAT(asked([](G g) { return T{g.w}; }), ElementsAre(504));
+  EXPECT_THAT(asked([](G g) { return T{g.w, g.y}; }), ElementsAre(72, 10080));
+  EXPECT_THAT(asked([](G g) { return T{g.y, g.w}; }), ElementsAre(10080, 72));
+  EXPECT_THAT(asked([](G g) { return T{g.w, g.y, g.x}; }), ElementsAre(72, 1008, 151200));
+  EXPECT_THAT(asked([](G g) { return T{g.y, g.y, g.x}; }), ElementsAre(1008, 1008, 151200));
+  EXPECT_THAT(asked([](G g) { return T{g.z, g.x}; }), ElementsAre(1, 151200));
+  EXPECT_THAT(asked([](G g) { return T{g.x}; }), ElementsAre(151200));
+}
+
+TEST(GradOfSeveral, OfOneOfSeveralResultsOfANode) {
+  const Tensor x = arange(6, {.dtype = float64}).requires_grad_();
+  const std::vector<Tensor> parts = x.split(3);
+  parts[0].register_hook([](const Tensor& grad) { return grad * 10; });
+  parts[1].register_hook([](const Tensor& grad) { return grad * 100; });
+  const auto grads = autograd::grad({(parts[0] * parts[1]).sum()}, {parts[0], x});
+  EXPECT_TRUE(equal(grads[0], tensor({3, 4, 5}).to(float64)));
+  EXPECT_TRUE(equal(grads[1], tensor({30, 40, 50, 0, 100, 200}).to(float64)));
+}
+
+TEST(GradOfSeveral, LeavesWhatIsRetainedAfterTheHooks) {
+  for (const bool alone : {true, false}) {
+    const Tensor x = leaf(2), y = x * 3;
+    y.retain_grad();
+    y.register_hook([](const Tensor& grad) { return grad * 10; });
+    const auto inputs = alone ? std::vector<Tensor>{y} : std::vector<Tensor>{y, x};
+    const auto grads = autograd::grad({y * y}, inputs);
+    EXPECT_EQ(grads[0].item<double>(), alone ? 120 : 12);
+    EXPECT_EQ(y.grad().item<double>(), 120);
+  }
+}
+
+TEST(GradOfSeveral, DoesNotRunHooksAfterAccumulation) {
+  const Tensor x = leaf(2);
+  x.register_post_accumulate_grad_hook([](const Tensor&) { FAIL(); });
+  EXPECT_EQ(autograd::grad({x * x}, {x})[0].item<double>(), 4);
+  EXPECT_FALSE(x.grad().defined());
 }
 
 TEST(TensorHooks, MustReturnWhatCanTakeTheGradientsPlace) {
