@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "tenon/api.h"
@@ -54,6 +55,14 @@ struct TENON_API scatter_value_ {
 struct TENON_API scatter_add_ {
   using Signature = const Tensor&(const Tensor& self, std::int64_t dim, const Tensor& index,
                                   const Tensor& src);
+  static constexpr OpKind kind = OpKind::inplace;
+  static OpInfo info;
+};
+// What becomes of all elements that meet in one place.
+enum class ReduceAs : std::uint8_t { sum, prod, mean, amax, amin };
+struct TENON_API scatter_reduce_ {
+  using Signature = const Tensor&(const Tensor& self, std::int64_t dim, const Tensor& index,
+                                  const Tensor& src, ReduceAs reduce, bool include_self);
   static constexpr OpKind kind = OpKind::inplace;
   static OpInfo info;
 };
@@ -124,6 +133,11 @@ TENON_API Tensor scatter(const Tensor& self, std::int64_t dim, const Tensor& ind
                          const Scalar& value, ScatterOptions options = {});
 TENON_API Tensor scatter_add(const Tensor& self, std::int64_t dim, const Tensor& index,
                              const Tensor& src);
+// Of all elements of src that meet in one place, and the one that is there unless include_self is
+// false, the "sum", "prod", "mean", "amax" or "amin". Places that no index names stay as they are.
+TENON_API Tensor scatter_reduce(const Tensor& self, std::int64_t dim, const Tensor& index,
+                                const Tensor& src, std::string_view reduce,
+                                ScatterReduceOptions options = {});
 // Slices of self, by number: added to (alpha times), replaced, or filled with one value.
 TENON_API Tensor index_add(const Tensor& self, std::int64_t dim, const Tensor& index,
                            const Tensor& source, AlphaOptions options = {});

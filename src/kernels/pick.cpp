@@ -88,6 +88,26 @@ void add_scaled_row(const Pointers& at, const Strides& strides, std::int64_t n, 
   });
 }
 
+template <class T>
+inline constexpr bool kOrdered = kCombines<T> && !is_std_complex<T>;
+
+template <class T, bool kLargest>
+void extreme_row(const Pointers& at, const Strides& strides, std::int64_t n, std::int64_t step) {
+  run_row(at, strides, n, step, [](const std::byte* own, std::byte* place) {
+    const auto as_number = [](const T& value) {
+      if constexpr (std::integral<T> || std::floating_point<T>) {
+        return value;
+      } else {
+        return convert<float>(value);
+      }
+    };
+    const T x = load_element<T>(own);
+    const auto mine = as_number(x), there = as_number(load_element<T>(place));
+    const bool further = kLargest ? mine > there : mine < there;
+    if (further || mine != mine) store_element<T>(place, x);
+  });
+}
+
 using Row = void (*)(const Pointers& at, const Strides& strides, std::int64_t n, std::int64_t step);
 using ScaledRow = void (*)(const Pointers& at, const Strides& strides, std::int64_t n,
                            std::int64_t step, const void* factor);
@@ -109,8 +129,12 @@ Row row_of(PickFunction function, DType dtype) {
     return row;
   }
   visit(dtype, [&]<class T>() {
-    if constexpr (kCombines<T>)
+    if (function == PickFunction::largest || function == PickFunction::smallest) {
+      if constexpr (kOrdered<T>)
+        row = function == PickFunction::largest ? extreme_row<T, true> : extreme_row<T, false>;
+    } else if constexpr (kCombines<T>) {
       row = function == PickFunction::add ? combine_row<T, false> : combine_row<T, true>;
+    }
   });
   return row;
 }

@@ -16,6 +16,8 @@ enum class PickFunction : std::uint8_t {
   write,     // table = own
   add,       // table += own, or factor * own
   multiply,  // table *= own
+  largest,   // the larger of both, or NaN if one is
+  smallest,
 };
 
 // Whether elements of that dtype can be added or multiplied.

@@ -8,6 +8,8 @@
 #include "ops/itself.h"
 #include "ops/operands.h"
 #include "ops/positions.h"
+#include "ops/scattering.h"
+#include "tenon/autograd.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
@@ -97,29 +99,44 @@ void run_scatter(const OpInfo& op, PickFunction function, const Tensor& self, st
 
 namespace {
 
-void check_replaces(op::ScatterReduce reduce) {
-  if (reduce == op::ScatterReduce::replaces) return;
-  throw NotImplementedError(
-      "the derivative of 'scatter' with a reduction is not implemented: use scatter_add");
+// What is recorded with a reduction is scatter_reduce_, which has the same result.
+bool reduces_recorded(op::ScatterReduce reduce, const Tensor& self, const Tensor& src) {
+  return reduce != op::ScatterReduce::replaces && is_grad_enabled() &&
+         (self.requires_grad() || src.requires_grad());
 }
-
-// What was read for an index smaller than the source, as large as the source: the rest is zero.
-Tensor narrowed_back(const Tensor& grad, const Shape& shape) {
-  if (grad.numel() == shape.numel()) return grad.reshape(shape);
-  return put_back(grad, shape, Layout::packed(shape, grad.dtype(), grad.device()));
+std::string_view reduced_as(op::ScatterReduce reduce) {
+  return reduce == op::ScatterReduce::adds ? "sum" : "prod";
 }
 
 }  // namespace
+
+void scattering::check(const OpInfo& op, PickFunction function, const Tensor& self,
+                       std::int64_t dim, const Tensor& index, const Tensor& src) {
+  check_scatter(op, function, self, dim, index, src);
+}
+void scattering::run(const OpInfo& op, PickFunction function, const Tensor& self, std::int64_t dim,
+                     const Tensor& index, const Tensor& src) {
+  run_scatter(op, function, self, dim, index, src);
+}
+Tensor scattering::read_part(const Tensor& src, const Tensor& index) {
+  if (src.shape() == index.shape() || index.numel() == 0) return src;
+  Tensor part = src;
+  for (std::int64_t d = 0; d < index.dim(); ++d) part = part.narrow(d, 0, index.size(d));
+  return part.reshape(index.shape());
+}
+Tensor scattering::narrowed_back(const Tensor& grad, const Shape& shape) {
+  if (grad.numel() == shape.numel()) return grad.reshape(shape);
+  return put_back(grad, shape, Layout::packed(shape, grad.dtype(), grad.device()));
+}
 
 template <>
 struct Rule<op::scatter_> {
   static constexpr std::string_view gradient = "ScatterBackward0";
   static bool saves(std::size_t place, const Wanted&) { return place == 1; }
   static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, std::int64_t dim,
-                       const Tensor& index, const Tensor& /*src*/, op::ScatterReduce reduce) {
-    check_replaces(reduce);
+                       const Tensor& index, const Tensor& /*src*/, op::ScatterReduce /*reduce*/) {
     if (g.wanted(0)) g.set(0, scatter(grad, dim, index, 0));
-    if (g.wanted(2)) g.set(2, narrowed_back(gather(grad, dim, index), g.shape(2)));
+    if (g.wanted(2)) g.set(2, scattering::narrowed_back(gather(grad, dim, index), g.shape(2)));
   }
   static void check(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src,
                     op::ScatterReduce reduce) {
@@ -136,8 +153,7 @@ struct Rule<op::scatter_value_> {
   static constexpr std::string_view gradient = "ScatterBackward1";
   static bool saves(std::size_t place, const Wanted&) { return place == 1; }
   static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, std::int64_t dim,
-                       const Tensor& index, const Scalar& /*value*/, op::ScatterReduce reduce) {
-    check_replaces(reduce);
+                       const Tensor& index, const Scalar& /*value*/, op::ScatterReduce /*reduce*/) {
     g.set(0, scatter(grad, dim, index, 0));
   }
   static void check(const Tensor& self, std::int64_t dim, const Tensor& index, const Scalar& value,
@@ -160,7 +176,7 @@ struct Rule<op::scatter_add_> {
   static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, std::int64_t dim,
                        const Tensor& index, const Tensor& /*src*/) {
     if (g.wanted(0)) g.set(0, grad);
-    if (g.wanted(2)) g.set(2, narrowed_back(gather(grad, dim, index), g.shape(2)));
+    if (g.wanted(2)) g.set(2, scattering::narrowed_back(gather(grad, dim, index), g.shape(2)));
   }
   static void check(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src) {
     check_scatter(op::scatter_add_::info, PickFunction::add, self, dim, index, src);
@@ -338,11 +354,19 @@ Tensor index_fill(const Tensor& self, std::int64_t dim, const Tensor& index, con
 
 const Tensor& TensorMethods::scatter_(std::int64_t dim, const Tensor& index, const Tensor& src,
                                       ScatterOptions options) const {
-  return call<op::scatter_>(itself(*this), dim, index, src, reduction(options.reduce));
+  const op::ScatterReduce reduce = reduction(options.reduce);
+  if (reduces_recorded(reduce, itself(*this), src))
+    return scatter_reduce_(dim, index, src, reduced_as(reduce));
+  return call<op::scatter_>(itself(*this), dim, index, src, reduce);
 }
 const Tensor& TensorMethods::scatter_(std::int64_t dim, const Tensor& index, const Scalar& value,
                                       ScatterOptions options) const {
-  return call<op::scatter_value_>(itself(*this), dim, index, value, reduction(options.reduce));
+  const op::ScatterReduce reduce = reduction(options.reduce);
+  if (reduces_recorded(reduce, itself(*this), index)) {
+    const Tensor one = full({}, value, {.dtype = itself(*this).dtype(), .device = index.device()});
+    return scatter_reduce_(dim, index, one.expand(index.shape()), reduced_as(reduce));
+  }
+  return call<op::scatter_value_>(itself(*this), dim, index, value, reduce);
 }
 const Tensor& TensorMethods::scatter_add_(std::int64_t dim, const Tensor& index,
                                           const Tensor& src) const {

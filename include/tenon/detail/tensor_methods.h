@@ -31,6 +31,9 @@ struct ClampOptions {
 struct ScatterOptions {
   std::string_view reduce = {};  // nothing, "add" or "multiply"
 };
+struct ScatterReduceOptions {
+  bool include_self = true;  // what is there counts as one of the elements
+};
 struct SortOptions {
   std::int64_t dim = -1;
   bool descending = false;
@@ -111,6 +114,10 @@ class TENON_API TensorMethods {
                          ScatterOptions options = {}) const;
   Tensor scatter_add(std::int64_t dim, const Tensor& index, const Tensor& src) const;
   const Tensor& scatter_add_(std::int64_t dim, const Tensor& index, const Tensor& src) const;
+  Tensor scatter_reduce(std::int64_t dim, const Tensor& index, const Tensor& src,
+                        std::string_view reduce, ScatterReduceOptions options = {}) const;
+  const Tensor& scatter_reduce_(std::int64_t dim, const Tensor& index, const Tensor& src,
+                                std::string_view reduce, ScatterReduceOptions options = {}) const;
   Tensor index_add(std::int64_t dim, const Tensor& index, const Tensor& source,
                    AlphaOptions options = {}) const;
   const Tensor& index_add_(std::int64_t dim, const Tensor& index, const Tensor& source,
