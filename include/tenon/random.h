@@ -61,6 +61,11 @@ struct TENON_API bernoulli_tensor_ {
   static constexpr OpKind kind = OpKind::inplace;
   static OpInfo info;
 };
+struct TENON_API bernoulli {
+  using Signature = Tensor(const Tensor& p, const Generator& generator);
+  static constexpr OpKind kind = OpKind::pure;
+  static OpInfo info;
+};
 struct TENON_API random_ {
   using Signature = const Tensor&(const Tensor& self, const Generator& generator);
   static constexpr OpKind kind = OpKind::inplace;
@@ -69,6 +74,11 @@ struct TENON_API random_ {
 struct TENON_API random_from_ {
   using Signature = const Tensor&(const Tensor& self, std::int64_t from,
                                   std::optional<std::int64_t> to, const Generator& generator);
+  static constexpr OpKind kind = OpKind::inplace;
+  static OpInfo info;
+};
+struct TENON_API random_to_ {
+  using Signature = const Tensor&(const Tensor& self, std::int64_t to, const Generator& generator);
   static constexpr OpKind kind = OpKind::inplace;
   static OpInfo info;
 };

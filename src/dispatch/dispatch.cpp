@@ -28,7 +28,19 @@ class OverwritingNode final : public NamedNode {
   using NamedNode::NamedNode;
   std::vector<Tensor> apply(std::vector<Tensor> grads) override {
     std::vector<Tensor> out(next_edges().size());
-    if (grads[0].defined()) out[0] = grads[0].detach().clone().zero_();
+    if (!grads[0].defined()) return out;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const Edge& edge = next_edges()[i];
+      if (!edge.node) continue;
+      // The zeros of an argument that is broadcast, or has another dtype, are of its own kind.
+      const Node::Output& argument = edge.node->outputs()[edge.input];
+      if (i == 0) {
+        out[i] = grads[0].detach().clone().zero_();
+      } else {
+        out[i] = allocate_tensor(Layout::packed(argument.shape, argument.dtype, argument.device))
+                     .zero_();
+      }
+    }
     return out;
   }
 };

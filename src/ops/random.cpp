@@ -33,8 +33,10 @@ constinit OpInfo op::log_normal_::info{"log_normal_", kind};
 constinit OpInfo op::geometric_::info{"geometric_", kind};
 constinit OpInfo op::bernoulli_::info{"bernoulli_", kind};
 constinit OpInfo op::bernoulli_tensor_::info{"bernoulli_", kind};
+constinit OpInfo op::bernoulli::info{"bernoulli", kind};
 constinit OpInfo op::random_::info{"random_", kind};
 constinit OpInfo op::random_from_::info{"random_", kind};
+constinit OpInfo op::random_to_::info{"random_", kind};
 
 namespace {
 
@@ -56,6 +58,12 @@ void check_real(const OpInfo& info, const Tensor& self, bool unsigned_too = fals
   check_written(info, self,
                 is_usual_float(dtype) || dtype == bool_ ||
                     (is_integral(dtype) && (unsigned_too || !wide_unsigned)));
+}
+
+void check_probabilities(const Tensor& p) {
+  if (is_usual_float(p.dtype())) return;
+  throw NotImplementedError(
+      concat("bernoulli_: probabilities are floating-point numbers, not ", repr(p.dtype())));
 }
 
 // Complex numbers are filled as the pairs of real ones they lie in memory as.
@@ -219,10 +227,7 @@ struct Rule<op::bernoulli_tensor_> {
   static constexpr bool overwrites = true;
   static void check(const Tensor& self, const Tensor& p, const Generator& /*generator*/) {
     check_real(op::bernoulli_tensor_::info, self);
-    if (!is_usual_float(p.dtype())) {
-      throw NotImplementedError(
-          concat("bernoulli_: probabilities are floating-point numbers, not ", repr(p.dtype())));
-    }
+    check_probabilities(p);
     const Tensor both[] = {self, p};
     same_device("bernoulli_", both);
     if (broadcast_shapes(self.shape(), p.shape()) != self.shape()) {
@@ -242,6 +247,19 @@ struct Rule<op::bernoulli_tensor_> {
       fill_bernoulli(self.shape(), operand(self), self.dtype(), operand(each), each.dtype(),
                      source);
     });
+  }
+};
+
+template <>
+struct Rule<op::bernoulli> {
+  static constexpr std::string_view gradient = "BernoulliBackward0";
+  static constexpr bool overwrites = true;
+  static Layout infer(const Tensor& p, const Generator& /*generator*/) {
+    check_probabilities(p);
+    return Layout::packed_like(p.layout());
+  }
+  static void cpu(Tensor& out, const Tensor& p, const Generator& generator) {
+    Rule<op::bernoulli_tensor_>::cpu(out, p, generator);
   }
 };
 
@@ -274,6 +292,18 @@ struct Rule<op::random_from_> {
     with_source(generator, [&](RandomSource& source) {
       fill_random(self.shape(), operand(self), self.dtype(), numbers.range, numbers.base, source);
     });
+  }
+};
+
+template <>
+struct Rule<op::random_to_> {
+  static constexpr std::string_view gradient = "RandomBackward1";
+  static constexpr bool overwrites = true;
+  static void check(const Tensor& self, std::int64_t to, const Generator& generator) {
+    Rule<op::random_from_>::check(self, 0, to, generator);
+  }
+  static void cpu(const Tensor& self, std::int64_t to, const Generator& generator) {
+    Rule<op::random_from_>::cpu(self, 0, to, generator);
   }
 };
 
@@ -314,7 +344,7 @@ const Tensor& Tensor::random_(const Generator& generator) const {
   return *this;
 }
 const Tensor& Tensor::random_(std::int64_t to, const Generator& generator) const {
-  call<op::random_from_>(*this, 0, to, generator);
+  call<op::random_to_>(*this, to, generator);
   return *this;
 }
 const Tensor& Tensor::random_(std::int64_t from, std::optional<std::int64_t> to,
@@ -420,8 +450,7 @@ Tensor randperm(std::int64_t n, const RandomOptions& options) {
 }
 
 Tensor bernoulli(const Tensor& p, const BernoulliOptions& options) {
-  const NoGradScope unrecorded;
-  return empty_like(p).bernoulli_(p, chosen(options.generator));
+  return call<op::bernoulli>(p, chosen(options.generator));
 }
 Tensor bernoulli(const Tensor& self, double p, const BernoulliOptions& options) {
   const NoGradScope unrecorded;

@@ -1,5 +1,8 @@
 #include "tenon/random.h"
 
+#include <cmath>
+#include <functional>
+
 #include "support/matchers.h"
 #include "support/wrappers.h"
 
@@ -121,6 +124,59 @@ TEST(Random, ProbabilitiesAreLookedAtBeforeAnythingIsDrawn) {
   const Tensor p = cat({zeros({1}), ones({4})});
   p.slice(0, 1).bernoulli_(p.slice(0, 0, 4));
   EXPECT_TRUE(equal(p, tensor({0.0, 0.0, 1.0, 1.0, 1.0})));
+}
+
+// As in PyTorch: what is overwritten has a gradient of zeros, and so have the probabilities.
+TEST(Random, WhatIsDrawnPassesZerosBack) {
+  using Fill = std::pair<const char*, std::function<void(const Tensor&)>>;
+  for (const auto& [name, fill] : std::vector<Fill>{
+           {"UniformBackward0", [](const Tensor& x) { x.uniform_(); }},
+           {"NormalBackward0", [](const Tensor& x) { x.normal_(); }},
+           {"ExponentialBackward0", [](const Tensor& x) { x.exponential_(); }},
+           {"CauchyBackward0", [](const Tensor& x) { x.cauchy_(); }},
+           {"LogNormalBackward0", [](const Tensor& x) { x.log_normal_(); }},
+           {"GeometricBackward0", [](const Tensor& x) { x.geometric_(0.5); }},
+           {"BernoulliBackward2", [](const Tensor& x) { x.bernoulli_(0.5); }},
+           {"BernoulliBackward1", [](const Tensor& x) { x.bernoulli_(full({3}, 0.5)); }},
+           {"RandomBackward2", [](const Tensor& x) { x.random_(); }},
+           {"RandomBackward1", [](const Tensor& x) { x.random_(5); }},
+           {"RandomBackward0", [](const Tensor& x) { x.random_(1, 5); }}}) {
+    const Tensor leaf = ones({3}).requires_grad_(), x = leaf * 2;
+    fill(x);
+    EXPECT_EQ(x.grad_fn()->name(), name);
+    const Tensor grad = autograd::grad({x.sum()}, {leaf}, {.create_graph = true})[0];
+    EXPECT_TRUE(equal(grad.detach(), zeros({3}))) << name;
+  }
+  for (const DType dtype : {float32, float64}) {
+    const Tensor p = full({3}, 0.5, {.dtype = dtype}).requires_grad_();
+    const Tensor leaf = ones({2, 3}).requires_grad_(), x = leaf * 2, plain = ones({2, 3});
+    x.bernoulli_(p);
+    plain.bernoulli_(p);
+    EXPECT_EQ(plain.grad_fn()->name(), "BernoulliBackward1");
+    (x + plain).sum().backward();
+    EXPECT_TRUE(equal(p.grad(), zeros({3}, {.dtype = dtype})));
+    EXPECT_TRUE(equal(leaf.grad(), zeros({2, 3})));
+  }
+  const Tensor p = full({3}, 0.5).requires_grad_(), drawn = bernoulli(p);
+  EXPECT_EQ(drawn.grad_fn()->name(), "BernoulliBackward0");
+  drawn.sum().backward();
+  EXPECT_TRUE(equal(p.grad(), zeros({3})));
+}
+
+// The same numbers whatever lies around the weights, and however they are spread.
+TEST(Random, MultinomialLooksAtItsWeightsAlone) {
+  const Tensor weights = tensor({{0.1, 0.7, 0.2}, {0.3, 0.3, 0.4}});
+  const Tensor around = full({4, 8}, std::nan(""));
+  const Tensor spread = around.slice(0, 1, 3).slice(1, 1, 7, 2);
+  spread.copy_(weights);
+  for (const bool replacement : {false, true}) {
+    for (const std::int64_t count : {1, 3}) {
+      manual_seed(5);
+      const Tensor expected = multinomial(weights, count, {.replacement = replacement});
+      manual_seed(5);
+      EXPECT_TRUE(equal(multinomial(spread, count, {.replacement = replacement}), expected));
+    }
+  }
 }
 
 TEST(Random, BoundsThatMakeNoSenseAreNamed) {
