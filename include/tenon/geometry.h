@@ -14,7 +14,7 @@ namespace op {
 
 struct TENON_API cdist {
   using Signature = Tensor(const Tensor& x1, const Tensor& x2, double p);
-  static constexpr OpKind kind = OpKind::composite;
+  static constexpr OpKind kind = OpKind::pure;
   static OpInfo info;
 };
 struct TENON_API cross {

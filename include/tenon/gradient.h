@@ -36,6 +36,7 @@ class TENON_API Wanted {
   bool operator[](std::size_t place) const noexcept {
     return place < edges_.size() && edges_[place].node;
   }
+  std::size_t places() const noexcept { return edges_.size(); }
 
  private:
   std::span<const Edge> edges_;

@@ -92,7 +92,7 @@ struct TENON_API take_along_dim {
 };
 struct TENON_API masked_select {
   using Signature = Tensor(const Tensor& self, const Tensor& mask);
-  static constexpr OpKind kind = OpKind::composite;
+  static constexpr OpKind kind = OpKind::pure;
   static OpInfo info;
 };
 struct TENON_API nonzero {

@@ -21,7 +21,6 @@ namespace tenon {
 constinit OpInfo op::nll_loss::info{"nll_loss", kind};
 constinit OpInfo op::cross_entropy::info{"cross_entropy", kind};
 constinit OpInfo op::multi_margin_loss::info{"multi_margin_loss", kind};
-constinit OpInfo op::multilabel_margin_loss::info{"multilabel_margin_loss", kind};
 
 namespace op {
 // Of (N, C, ...) and int64 (N, ...), checked.
@@ -41,13 +40,6 @@ struct multi_margin {
   static OpInfo info;
 };
 constinit OpInfo multi_margin::info{"multi_margin_loss", kind};
-// Of (N, C) and (N, C), checked.
-struct multilabel_margin {
-  using Signature = Tensor(const Tensor& input, const Tensor& target, std::string_view reduction);
-  static constexpr OpKind kind = OpKind::pure;
-  static OpInfo info;
-};
-constinit OpInfo multilabel_margin::info{"multilabel_margin_loss", kind};
 }  // namespace op
 
 namespace {
@@ -348,93 +340,19 @@ struct Rule<op::multi_margin_loss> {
       throw DTypeError(
           concat("multi_margin_loss: the target is of int64, not ", repr(target.dtype())));
     }
-    check_class_weight("multi_margin_loss", weight, rows.size(1));
+    if (weight && weight->dim() != 1) {
+      throw ValueError(
+          concat("weight must be one-dimensional, and its shape is ", bracketed(weight->shape())));
+    }
+    if (weight && weight->numel() != rows.size(1)) {
+      throw ShapeError(concat("inconsistent weight size, expected ", rows.size(1), " but got ",
+                              bracketed(weight->shape())));
+    }
     check_classes_exist("multi_margin_loss", target, rows.size(1));
     refuse_gradient("multi_margin_loss", "weight", weight);
     const Tensor loss =
         call<op::multi_margin>(rows, target.reshape({-1}), p, margin, weight, reduction);
     return reduction == "none" ? loss.reshape(target.shape()) : loss;
-  }
-};
-
-namespace {
-
-// For every row the classes that are named, up to the first that is -1.
-struct Labels {
-  Labels(const Tensor& target, DType dtype) {
-    const Tensor whole = (target >= 0).to(int64);
-    named = cumprod(whole, 1) > 0;
-    place = masked_fill(target, logical_not(named), 0);
-    const Tensor times = zeros_like(whole).scatter_add(1, place, named.to(int64));
-    is_target = times > 0;
-    // One where a label and a class that is none meet: (N, labels, classes).
-    pairs = named.unsqueeze(2).logical_and(logical_not(is_target).unsqueeze(1)).to(dtype);
-  }
-  // How far each class is inside the margin of each label.
-  Tensor inside(const Tensor& input) const {
-    const Tensor of_labels = gather(input, 1, place).unsqueeze(2);
-    return clamp(input.unsqueeze(1) - of_labels + 1, ClampOptions{.min = 0}) * pairs;
-  }
-  Tensor named, place, is_target, pairs;
-};
-
-}  // namespace
-
-template <>
-struct Rule<op::multilabel_margin> {
-  static constexpr std::string_view gradient = "MultilabelMarginLossBackward0";
-  static bool saves(std::size_t place, const Wanted&) { return place < 2; }
-  static void backward(Gradient& g, const Tensor& grad, const Tensor& input, const Tensor& target,
-                       std::string_view reduction) {
-    const Labels labels(target, input.dtype());
-    const Tensor each =
-        unreduced(grad, reduction, input.size(0)) / static_cast<double>(input.size(1));
-    const Tensor of_rows = each.dim() == 0 ? each : each.reshape({-1, 1, 1});
-    const Tensor slope = (labels.inside(input) > 0).to(input.dtype()) * of_rows;
-    g.set(0, scatter_add(sum(slope, {1}), 1, labels.place, -sum(slope, {2})));
-  }
-  static Layout infer(const Tensor& input, const Tensor& /*target*/, std::string_view reduction) {
-    const bool each = reduction_of(reduction) == Reduction::none;
-    return Layout::packed(each ? Shape({input.size(0)}) : Shape(), input.dtype(), input.device());
-  }
-  static void run(Tensor& out, const Tensor& input, const Tensor& target,
-                  std::string_view reduction) {
-    const DType wide = compute_dtype(input.dtype());
-    const Labels labels(target, wide);
-    const Tensor losses =
-        sum(labels.inside(input.to(wide)), {1, 2}) / static_cast<double>(input.size(1));
-    copy_tensor(out, reduced(losses, reduction));
-  }
-};
-
-template <>
-struct Rule<op::multilabel_margin_loss> {
-  static Tensor compose(const Tensor& input, const Tensor& target, std::string_view reduction) {
-    reduction_of(reduction);
-    check_loss_dtype("multilabel_margin_loss", input.dtype());
-    if (input.dim() > 2) {
-      throw ShapeError(
-          concat("Expected non-empty vector or matrix with optional 0-dim batch size, ",
-                 "but got: ", bracketed(input.shape())));
-    }
-    if (target.shape() != input.shape()) {
-      throw ShapeError(concat("inconsistent target size: ", bracketed(target.shape()),
-                              " for input of size: ", bracketed(input.shape())));
-    }
-    if (target.dtype() != int64) {
-      throw DTypeError(
-          concat("multilabel_margin_loss: the target is of int64, not ", repr(target.dtype())));
-    }
-    const Tensor rows = as_rows(input), labels = as_rows(target);
-    if (has_values(labels)) {
-      const auto bad = find_bad_position(labels.shape(), operand(labels), -1, rows.size(1));
-      if (bad) {
-        throw IndexError(concat("multilabel_margin_loss: argument #2 'target' is out of range: ",
-                                bad->value, " is no class of ", rows.size(1), ", nor -1"));
-      }
-    }
-    const Tensor loss = call<op::multilabel_margin>(rows, labels, reduction);
-    return input.dim() < 2 && reduction == "none" ? loss.reshape({}) : loss;
   }
 };
 
@@ -450,9 +368,6 @@ Tensor multi_margin_loss(const Tensor& input, const Tensor& target,
                          const MultiMarginLossOptions& options) {
   return call<op::multi_margin_loss>(input, target, options.p, options.margin, options.weight,
                                      options.reduction);
-}
-Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, ReductionOptions options) {
-  return call<op::multilabel_margin_loss>(input, target, options.reduction);
 }
 
 }  // namespace tenon

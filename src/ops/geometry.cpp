@@ -2,17 +2,19 @@
 #include "tenon/geometry.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "base/text.h"
 #include "ops/gradients.h"
 #include "ops/operands.h"
 #include "tenon/arithmetic.h"
-#include "tenon/autograd.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
+#include "tenon/factories.h"
 #include "tenon/ops.h"
 #include "tenon/reductions.h"
+#include "tenon/selection.h"
 
 namespace tenon {
 
@@ -20,9 +22,71 @@ constinit OpInfo op::cdist::info{"cdist", kind};
 constinit OpInfo op::cross::info{"cross", kind};
 constinit OpInfo op::kron::info{"kron", kind};
 
+namespace {
+
+// Differences of some rows of x1 to all of x2, and the slope of the distance along each: how far it
+// grows with the difference. Where two rows are the same it is 0.
+Tensor differences(const Tensor& x1, const Tensor& x2) {
+  return x1.unsqueeze(-2) - x2.unsqueeze(-3);
+}
+Tensor slopes(const Tensor& difference, const Tensor& distance, double p) {
+  if (p == 1) return difference.sgn();
+  const Tensor far = distance.unsqueeze(-1);
+  if (std::isinf(p)) return difference.sgn() * (difference.abs() == far).to(difference.dtype());
+  const Tensor same = far == 0, divisor = masked_fill(far, same, 1);
+  if (p == 2) return masked_fill(difference / divisor, same, 0);
+  const Tensor none = difference == 0;
+  const Tensor size = masked_fill(difference.abs(), none, 1) / divisor;
+  return masked_fill(difference.sgn() * size.pow(p - 1), none, 0);
+}
+
+// Rows of x1 whose differences to all of x2 are about as many numbers as there are anyway, in the
+// arguments and the result: what a call takes beside them stays in proportion.
+std::int64_t rows_at_a_time(const Tensor& x1, const Tensor& x2, const Shape& result) {
+  constexpr double kLeast = 1 << 14;
+  const auto all = static_cast<double>(x1.numel() + x2.numel() + result.numel());
+  const auto rows = static_cast<double>(std::max<std::int64_t>(1, x1.size(-2)));
+  const double each = static_cast<double>(result.numel()) / rows * static_cast<double>(x1.size(-1));
+  return static_cast<std::int64_t>(
+      std::clamp(std::max(kLeast, all) / std::max(1.0, each), 1.0, rows));
+}
+
+// Calls f(first row, number of rows).
+template <class F>
+void for_row_blocks(const Tensor& x1, const Tensor& x2, const Shape& result, F&& f) {
+  const std::int64_t rows = x1.size(-2), at_a_time = rows_at_a_time(x1, x2, result);
+  for (std::int64_t row = 0; row < rows; row += at_a_time) f(row, std::min(at_a_time, rows - row));
+}
+
+}  // namespace
+
 template <>
 struct Rule<op::cdist> {
-  static Tensor compose(const Tensor& x1, const Tensor& x2, double p) {
+  static constexpr std::string_view gradient = "CdistBackward0";
+  static bool saves(std::size_t /*place*/, const Wanted&) { return true; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& x1, const Tensor& x2,
+                       double p) {
+    if (p == 0) {
+      if (g.wanted(0)) g.set(0, zeros_like(x1));
+      if (g.wanted(1)) g.set(1, zeros_like(x2));
+      return;
+    }
+    const Tensor distance = g.result();
+    std::vector<Tensor> of_rows;
+    Tensor of_x2;
+    for_row_blocks(x1, x2, grad.shape(), [&](std::int64_t row, std::int64_t count) {
+      const auto part = [&](const Tensor& t) { return t.narrow(-2, row, count); };
+      const Tensor each =
+          slopes(differences(part(x1), x2), part(distance), p) * part(grad).unsqueeze(-1);
+      if (g.wanted(0)) of_rows.push_back(sum(each, {-2}));
+      if (!g.wanted(1)) return;
+      const Tensor columns = sum(each, {-3});
+      of_x2 = of_x2.defined() ? of_x2 - columns : -columns;
+    });
+    if (g.wanted(0)) g.set(0, of_rows.empty() ? zeros_like(x1) : cat(of_rows, -2));
+    if (g.wanted(1)) g.set(1, of_x2.defined() ? of_x2 : zeros_like(x2));
+  }
+  static Layout infer(const Tensor& x1, const Tensor& x2, double p) {
     if (x1.dim() < 2 || x2.dim() < 2) {
       throw ShapeError(concat("cdist only supports at least 2D tensors, and these are ",
                               bracketed(x1.shape()), " and ", bracketed(x2.shape())));
@@ -37,28 +101,23 @@ struct Rule<op::cdist> {
                               repr(x1.dtype()), " and ", repr(x2.dtype())));
     }
     if (!(p >= 0)) throw ValueError(concat("cdist only supports non-negative p values: ", p));
-    const bool recorded = is_grad_enabled() && (x1.requires_grad() || x2.requires_grad());
-    const std::int64_t rows = x1.size(-2), at_a_time = recorded ? rows : rows_at_a_time(x1, x2);
-    if (rows <= at_a_time) return distances(x1, x2, p);
-    std::vector<Tensor> blocks;
-    for (std::int64_t row = 0; row < rows; row += at_a_time) {
-      const std::int64_t count = std::min(at_a_time, rows - row);
-      blocks.push_back(distances(x1.narrow(-2, row, count), x2, p));
-    }
-    return cat(blocks, -2);
+    const Tensor both[] = {x1, x2};
+    const Device device = same_device("cdist", both);
+    const auto items = [](const Tensor& t) {
+      Shape shape = t.shape();
+      for (int i = 0; i < 2; ++i) shape.erase(shape.size() - 1);
+      return shape;
+    };
+    Shape shape = broadcast_shapes(items(x1), items(x2));
+    shape.push_back(x1.size(-2));
+    shape.push_back(x2.size(-2));
+    return Layout::packed(shape, result_type(x1, x2), device);
   }
-
- private:
-  static Tensor distances(const Tensor& x1, const Tensor& x2, double p) {
-    return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1);
-  }
-  // Rows of x1 whose differences to all of x2 are of a moderate number.
-  static std::int64_t rows_at_a_time(const Tensor& x1, const Tensor& x2) {
-    constexpr std::int64_t kDifferences = std::int64_t{1} << 22;
-    const std::int64_t items = x1.numel() / std::max<std::int64_t>(1, x1.size(-2) * x1.size(-1));
-    const double each = static_cast<double>(std::max<std::int64_t>(1, items)) *
-                        static_cast<double>(std::max<std::int64_t>(1, x2.numel()));
-    return std::max<std::int64_t>(1, static_cast<std::int64_t>(kDifferences / each));
+  static void run(Tensor& out, const Tensor& x1, const Tensor& x2, double p) {
+    const Tensor whole = out.variable_data();
+    for_row_blocks(x1, x2, out.shape(), [&](std::int64_t row, std::int64_t count) {
+      whole.narrow(-2, row, count).copy_(norm(differences(x1.narrow(-2, row, count), x2), p, -1));
+    });
   }
 };
 

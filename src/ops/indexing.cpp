@@ -316,9 +316,9 @@ struct Rule<op::index> {
 template <>
 struct Rule<op::index_put_> {
   static constexpr std::string_view gradient = "IndexPutBackward0";
-  // The positions, which are never wanted themselves.
+  // The positions: what is between the first tensor and the last.
   static bool saves(std::size_t place, const Wanted& wanted) {
-    return place > 0 && place < kResult && !wanted[place];
+    return place > 0 && place + 1 < wanted.places();
   }
   static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
                        const Positions& indices, const Tensor& /*values*/) {
@@ -415,14 +415,39 @@ const Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices,
 
 template <>
 struct Rule<op::masked_select> {
-  static Tensor compose(const Tensor& self, const Tensor& mask) {
+  static constexpr std::string_view gradient = "MaskedSelectBackward0";
+  static bool saves(std::size_t place, const Wanted&) { return place == 1; }
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/,
+                       const Tensor& mask) {
+    // What was broadcast is summed by the engine.
+    const Shape shape = broadcast_shapes(g.shape(0), mask.shape());
+    const Tensor whole = mask.expand(shape);
+    if (shape.empty()) return g.set(0, grad.sum());
+    g.set(0,
+          zeros(shape, {.dtype = grad.dtype(), .device = grad.device()}).index_put_({whole}, grad));
+  }
+  static Layout infer(const Tensor& self, const Tensor& mask) {
     if (mask.dtype() != bool_) {
       throw DTypeError(concat("masked_select: expected BoolTensor for mask, but got ",
                               repr(mask.dtype()), ": compare it with something first"));
     }
+    const Tensor both[] = {self, mask};
+    const Device device = same_device("masked_select", both);
+    const Shape shape = broadcast_shapes(self.shape(), mask.shape());
+    if (device.is_meta()) {
+      throw NotImplementedError(
+          "masked_select: how many elements of a mask on the meta device are not zero is not "
+          "known, as it has no data");
+    }
+    const std::int64_t repeats =
+        mask.numel() == 0 ? 0 : shape.numel() / mask.numel();  // of each element of the mask
+    const std::int64_t count = mask.sum().item<std::int64_t>() * repeats;
+    return Layout::packed({count}, self.dtype(), device);
+  }
+  static void cpu(Tensor& out, const Tensor& self, const Tensor& mask) {
     Shape shape = broadcast_shapes(self.shape(), mask.shape());
     if (shape.empty()) shape = {1};
-    return self.expand(shape).index({mask.expand(shape)});
+    copy_tensor(out, self.expand(shape).index({mask.expand(shape)}));
   }
 };
 
