@@ -24,8 +24,10 @@ namespace tenon {
 TENON_API std::size_t packed_weights_bytes() noexcept;
 // Frees them all. Those that are being read on other threads live until that is done.
 TENON_API void drop_packed_weights() noexcept;
-// No more than that are kept: by default a quarter of the machine's memory. What is kept already
-// stays. With 0 weights are rearranged each time they are used, or read as they are.
+// No more than that are kept: by default a quarter of the memory that the machine has, and the
+// process's control group allows. What is kept already stays. With 0 weights are rearranged each
+// time they are used, or read as they are. Where there is no memory for another copy, all are
+// dropped; if that is not enough, the weight is read as it is.
 TENON_API std::size_t packed_weights_limit() noexcept;
 TENON_API void set_packed_weights_limit(std::size_t bytes) noexcept;
 

@@ -1,4 +1,5 @@
 // Weights that are kept in another order: used when they should be, and never when they are old.
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -177,6 +178,44 @@ TEST_F(PackedWeights, AreDroppedWhenATensorFindsNoMemory) {
   EXPECT_THROW(Storage::allocate(std::size_t{1} << 60), OutOfMemoryError);
   EXPECT_EQ(packed_weights_bytes(), 0u);
   EXPECT_TRUE(equal(use.apply(weight), first));
+}
+
+TEST_F(PackedWeights, AreDroppedWhereThereIsNoMemoryForAnother) {
+  const NoGradScope inference;
+  const Use use = uses()[0];
+  const Tensor weight = nn::make_parameter(values(use.weight, 0.3));
+  const Tensor first = use.apply(weight);
+  EXPECT_GT(packed_weights_bytes(), 0u);
+  EXPECT_EQ(PackedCopy::make(std::size_t{1} << 60), nullptr);
+  EXPECT_EQ(packed_weights_bytes(), 0u);
+  EXPECT_TRUE(equal(use.apply(weight), first));
+}
+
+// The weight is a part of a storage of which the rest must not be touched: not looked at here, and
+// in a mapped file not read from the disk.
+TEST_F(PackedWeights, ReadNothingOfTheStorageButTheWeight) {
+  const NoGradScope inference;
+  const Use use = uses()[2];
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t bytes = static_cast<std::size_t>(use.weight.numel()) * sizeof(float);
+  const std::size_t pages = (bytes + page - 1) / page * page, all = pages + 2 * page;
+  auto* memory = static_cast<std::byte*>(
+      ::mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(memory, MAP_FAILED);
+  {
+    const Tensor whole = from_blob(memory, {static_cast<std::int64_t>(all / sizeof(float))});
+    const Tensor weight =
+        whole.narrow(0, static_cast<std::int64_t>(page / sizeof(float)), use.weight.numel())
+            .view(use.weight);
+    weight.copy_(values(use.weight, 0.3));
+    ASSERT_EQ(::mprotect(memory, page, PROT_NONE), 0);
+    ASSERT_EQ(::mprotect(memory + page + pages, page, PROT_NONE), 0);
+    const Tensor parameter = nn::make_parameter(weight.detach());
+    const Tensor first = use.apply(parameter);
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(equal(use.apply(parameter), first));
+    EXPECT_GT(packed_weights_bytes(), 0u);
+  }
+  ::munmap(memory, all);
 }
 
 TEST_F(PackedWeights, OfLinearLayersGiveTheSameForEveryNumberOfRowsAndColumns) {

@@ -148,13 +148,15 @@ Cut cut_transposed(const ConvolutionSizes& s, bool whole) {
   throw Error(concat("oneDNN failed to calculate a convolution: ", error.what()));
 }
 
-// The weight in the order that a piece wants it, kept for the next time.
+// The weight in the order that a piece wants it, kept for the next time. Null if there is no memory
+// for it.
 std::shared_ptr<const PackedCopy> arranged_weight(const Piece& piece, const Tensor& weight,
                                                   std::int64_t offset) {
   PackedKey key{1, piece.weight_number, weight.layout().offset + offset};
   std::copy(weight.stride().begin(), weight.stride().end(), key.begin() + 3);
-  if (auto found = find_packed_copy(weight.storage(), key).copy) return found;
-  auto copy = std::make_shared<PackedCopy>(piece.weight.get_size());
+  if (auto found = find_packed_copy(weight, key).copy) return found;
+  auto copy = PackedCopy::make(piece.weight.get_size());
+  if (!copy) return nullptr;
   try {
     dnnl::stream stream(onednn::engine());
     piece.arrange_weight.execute(
@@ -164,7 +166,7 @@ std::shared_ptr<const PackedCopy> arranged_weight(const Piece& piece, const Tens
   } catch (const dnnl::error& error) {
     failed(error);
   }
-  keep_packed_copy(weight.storage(), key, copy);
+  keep_packed_copy(weight, key, copy);
   return copy;
 }
 
@@ -206,6 +208,7 @@ class Run {
       const auto b = static_cast<std::int64_t>(i) % cut_.blocks;
       auto& weight = arranged[{parts_[i].piece->weight_number, b}];
       if (!weight) weight = arranged_weight(*parts_[i].piece, weight_, weight_offset(b));
+      if (!weight) return false;
       parts_[i].weight = weight;
     }
     return true;

@@ -157,7 +157,8 @@ std::shared_ptr<const PackedCopy> pack(const Sizes& s, const Tensor& b, const Pr
                                        const Product& last) {
   const std::size_t block = full.weight.get_size();
   const auto count = static_cast<std::size_t>(s.columns());
-  auto copy = std::make_shared<PackedCopy>(block * (count - 1) + last.weight.get_size());
+  auto copy = PackedCopy::make(block * (count - 1) + last.weight.get_size());
+  if (!copy) return nullptr;
   parallel_for(0, s.columns(), 1, [&](std::int64_t first, std::int64_t end) {
     const onednn::OneThread alone;
     try {
@@ -201,12 +202,12 @@ std::shared_ptr<const PackedCopy> kept_copy(const Sizes& s, const Tensor& b,
                       s.k,
                       s.n,
                       b.stride(1)};
-  const FoundCopy found = find_packed_copy(b.storage(), key);
+  const FoundCopy found = find_packed_copy(b, key);
   if (found.copy || !found.asked_before ||
       !may_keep_packed(static_cast<std::size_t>(s.k * s.n) * sizeof(float)))
     return found.copy;
   auto copy = pack(s, b, *products.full, *products.last);
-  keep_packed_copy(b.storage(), key, copy);
+  if (copy) keep_packed_copy(b, key, copy);
   return copy;
 }
 
