@@ -424,6 +424,12 @@ class LoadInto {
                  });
   }
 
+  // A write, which is counted when it ends.
+  struct Counted {
+    const Tensor& tensor;
+    ~Counted() { BodyEditor::bump_version(tensor.body()); }
+  };
+
   // Commit: what goes into memory that is there.
   void copy_into_place() {
     std::vector<std::string> written;
@@ -437,7 +443,9 @@ class LoadInto {
           read_into_any(file_, item.index, value, verifies(), tell_only());
           own.copy_(value);
         } else {
-          BodyEditor::bump_version(own.body());
+          // Counted when the bytes are there, or as many as came: what others make of the tensor
+          // while it is being read (a packed copy) is then out of date.
+          const Counted counted{own};
           read_into_any(file_, item.index, own, verifies(), tell_only());
         }
         written.emplace_back(item.action->key);

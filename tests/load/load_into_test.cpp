@@ -157,6 +157,26 @@ TEST_P(LoadInto, TellsHowFarItIs) {
   EXPECT_EQ(all, report.bytes_read);
 }
 
+// A weight may be used, and a copy of it packed, while another part of it is still being read.
+TEST_P(LoadInto, IsNoticedByWhatWasMadeOfATensorWhileItWasRead) {
+  const NoGradScope inference;
+  nn::Linear net(1024, 1024, {.bias = false}), read(1024, 1024, {.bias = false});
+  read.weight->copy_(net.weight);
+  read.weight->index_put_({1022, 7}, 100.0);  // near the end, and among few that are different
+  save(read.state_dict(), file);
+  const Tensor x = (arange(70 * 1024) * 0.7).sin().reshape({70, 1024});
+  const Tensor expected = read(x);
+  LoadIntoOptions options;
+  int calls = 0;
+  options.watch.progress = [&](std::uint64_t, std::uint64_t) {
+    ++calls;
+    for (int i = 0; i < 3; ++i) net(x);
+  };
+  load_into(net, file, options);
+  EXPECT_GT(calls, 2);
+  EXPECT_TRUE(equal(net(x), expected));
+}
+
 TEST_P(LoadInto, StopsWithTheModuleUntouched) {
   std::stop_source stop;
   stop.request_stop();
