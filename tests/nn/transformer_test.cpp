@@ -293,6 +293,32 @@ TEST(Transformers, HaveTheFirstValuesOfPyTorch) {
             "361942d8a25e5fc9c374b4a9369ec9331752f816ca1624b4c18d86cff8845919");
 }
 
+TEST(Transformers, AreMadeOfLayersOfClassesOfOnesOwn) {
+  class Louder final : public TransformerEncoderLayer {
+   public:
+    using TransformerEncoderLayer::TransformerEncoderLayer;
+    double volume = 1;
+
+   protected:
+    Tensor forward(const Tensor& src, const TransformerEncoderLayerCall& options) override {
+      return TransformerEncoderLayer::forward(src, options) * volume;
+    }
+  };
+  class Quiet final : public TransformerDecoderLayer {
+   public:
+    using TransformerDecoderLayer::TransformerDecoderLayer;
+  };
+  Louder layer(8, 2, {.dim_feedforward = 16, .dropout = 0});  // on the stack, never named before
+  layer.volume = 3;
+  TransformerEncoder encoder(layer, 2);
+  const Tensor x = (arange(24) * 0.7).sin().reshape({3, 1, 8});
+  EXPECT_TRUE(equal(encoder(x), layer(layer(x))));
+  for (TransformerEncoderLayer& one : *encoder.layers)
+    EXPECT_EQ(dynamic_cast<Louder&>(one).volume, 3);
+  const Quiet quiet(8, 2, {.dim_feedforward = 16});
+  EXPECT_EQ(TransformerDecoder(quiet, 2).layers->size(), 2);
+}
+
 TEST(Transformers, HaveTheNamesOfPyTorch) {
   EXPECT_THAT(
       names(

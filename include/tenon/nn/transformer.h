@@ -120,6 +120,12 @@ const M& given(const M* layer) {
   if (layer == nullptr) throw_no_layer();
   return *layer;
 }
+// A layer of a class of its own, which may be copied now that its class has been named.
+template <class Base, class L>
+const Base& known(const L& layer) {
+  note_exact_type_of(const_cast<L&>(layer));
+  return layer;
+}
 }  // namespace detail
 
 struct TransformerEncoderOptions {
@@ -142,6 +148,10 @@ class TENON_API TransformerEncoder
   using Options = TransformerEncoderOptions;
   TransformerEncoder(const TransformerEncoderLayer& encoder_layer, std::int64_t num_layers,
                      const Options& options = {});
+  template <std::derived_from<TransformerEncoderLayer> L>
+  TransformerEncoder(const L& encoder_layer, std::int64_t num_layers_, const Options& options = {})
+      : TransformerEncoder(detail::known<TransformerEncoderLayer>(encoder_layer), num_layers_,
+                           options) {}
   TransformerEncoder(const std::shared_ptr<TransformerEncoderLayer>& encoder_layer,
                      std::int64_t num_layers_, const Options& options = {})
       : TransformerEncoder(detail::given(encoder_layer.get()), num_layers_, options) {}
@@ -174,6 +184,10 @@ class TENON_API TransformerDecoder
   using Options = TransformerDecoderOptions;
   TransformerDecoder(const TransformerDecoderLayer& decoder_layer, std::int64_t num_layers,
                      const Options& options = {});
+  template <std::derived_from<TransformerDecoderLayer> L>
+  TransformerDecoder(const L& decoder_layer, std::int64_t num_layers_, const Options& options = {})
+      : TransformerDecoder(detail::known<TransformerDecoderLayer>(decoder_layer), num_layers_,
+                           options) {}
   TransformerDecoder(const std::shared_ptr<TransformerDecoderLayer>& decoder_layer,
                      std::int64_t num_layers_, const Options& options = {})
       : TransformerDecoder(detail::given(decoder_layer.get()), num_layers_, options) {}
