@@ -28,7 +28,7 @@ namespace tenon {
   X(log, "LogBackward0")               \
   X(log2, "Log2Backward0")             \
   X(log10, "Log10Backward0")           \
-  X(log1p, "Log1pBackward0")           \
+  X(log1p, "Log1PBackward0")           \
   X(sin, "SinBackward0")               \
   X(cos, "CosBackward0")               \
   X(tan, "TanBackward0")               \

@@ -1,0 +1,61 @@
+// The names of nodes, which people print and compare: those that PyTorch gives.
+#include <map>
+#include <string>
+
+#include "support/matchers.h"
+#include "tenon/tenon.h"
+
+namespace tenon {
+namespace {
+
+// What the calls are of, under the names they use. The same as in make_node_names.py.
+struct Arguments {
+  static Tensor numbers(const Shape& shape, double step, double from) {
+    return (arange(shape.numel(), {.dtype = float64}) * step + from)
+        .reshape(shape)
+        .detach()
+        .requires_grad_();
+  }
+  Tensor x = numbers({2, 3}, 0.13, 0.1), y = numbers({2, 3}, 0.11, 0.2);
+  Tensor s = numbers({2, 2}, 0, 1), v = numbers({3}, 0, 1), w = numbers({4, 3}, 0, 1);
+  Tensor u = numbers({4}, 0, 1), b = numbers({2, 3, 3}, 0, 1), p = numbers({1, 4, 4, 4}, 0, 1);
+  Tensor q = numbers({2, 4, 3, 3}, 0, 1), h = numbers({2, 3}, 0, 0.5);
+  Tensor m = tensor({{true, false, true}, {false, true, true}});
+  Tensor i = tensor({{0, 1, 2}, {2, 0, 1}}), k = tensor({0, 1}), r = tensor({0, 1});
+  Tensor l = tensor({{0, 1, -1}, {2, -1, 0}});
+};
+#define TENON_NAMES(a)                                                                      \
+  [[maybe_unused]] const Tensor &x = a.x, &y = a.y, &s = a.s, &v = a.v, &w = a.w, &u = a.u, \
+                                &b = a.b, &p = a.p, &q = a.q, &h = a.h, &m = a.m, &i = a.i, \
+                                &k = a.k, &r = a.r, &l = a.l
+
+struct Named {
+  const char* call;
+  const char* node;
+  Tensor (*run)(const Arguments& a);
+};
+
+#include "node_names.h"
+
+// On purpose, as docs/divergences.md says.
+const std::map<std::string, std::string> kOthers = {
+    {"diag(x)", "CloneBackward0"},
+    {"baddbmm(b, b, b)", "AddBackward0"},
+};
+
+TEST(NodeNames, AreThoseOfPyTorch) {
+  const Arguments arguments;
+  for (const Named& one : kNodeNames) {
+    const Tensor result = one.run(arguments);
+    ASSERT_TRUE(result.grad_fn()) << one.call;
+    const auto other = kOthers.find(one.call);
+    EXPECT_EQ(result.grad_fn()->name(), other == kOthers.end() ? one.node : other->second)
+        << one.call;
+    if (other != kOthers.end()) {
+      EXPECT_NE(other->second, one.node) << one.call << " is the same";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tenon
