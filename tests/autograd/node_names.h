@@ -871,5 +871,373 @@ inline const Named kNodeNames[] = {
        TENON_NAMES(a);
        return (x * 1).random_(3);
      }},
+    {R"(div(x, y, {.rounding_mode = "trunc"}))", "DivBackward2", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return div(x, y, {.rounding_mode = "trunc"});
+     }},
+    {R"(nan_to_num(x))", "NanToNumBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return nan_to_num(x);
+     }},
+    {R"(diag_embed(v))", "DiagEmbedBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return diag_embed(v);
+     }},
+    {R"(tile(x, {2}))", "RepeatBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return tile(x, {2});
+     }},
+    {R"(x.split({1, 2}, 1)[0])", "SplitWithSizesBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return x.split({1, 2}, 1)[0];
+     }},
+    {R"(x.unsqueeze(0).unsqueeze(2).squeeze({0, 2}))", "SqueezeBackward2", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return x.unsqueeze(0).unsqueeze(2).squeeze({0, 2});
+     }},
+    {R"(complex(x, y))", "ComplexBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return complex(x, y);
+     }},
+    {R"(polar(x, y))", "PolarBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return polar(x, y);
+     }},
+    {R"(view_as_real(complex(x, y)))", "ViewAsRealBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return view_as_real(complex(x, y));
+     }},
+    {R"(complex(x, y).real())", "SelectBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return complex(x, y).real();
+     }},
+    {R"(complex(x, y).imag())", "SelectBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return complex(x, y).imag();
+     }},
+    {R"(complex(x, y).conj())", "ConjBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return complex(x, y).conj();
+     }},
+    {R"(complex(x, y).abs())", "AbsBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return complex(x, y).abs();
+     }},
+    {R"(view_as_complex(s))", "ViewAsComplexBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return view_as_complex(s);
+     }},
+    {R"(tensordot(x, y))", "ViewBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return tensordot(x, y);
+     }},
+    {R"(kron(x, y))", "UnsafeViewBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return kron(x, y);
+     }},
+    {R"(addmv(u.narrow(0, 0, 2), x, v))", "AddmvBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return addmv(u.narrow(0, 0, 2), x, v);
+     }},
+    {R"(rrelu(x, {.training = true}))", "RreluWithNoiseBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return rrelu(x, {.training = true});
+     }},
+    {R"(softmin(x, 1))", "SoftmaxBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return softmin(x, 1);
+     }},
+    {R"(normalize(x))", "DivBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return normalize(x);
+     }},
+    {R"(bilinear(x, x, z))", "ViewBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return bilinear(x, x, z);
+     }},
+    {R"(embedding(k, w))", "EmbeddingBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return embedding(k, w);
+     }},
+    {R"(embedding_bag(i, w))", "EmbeddingBagBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return embedding_bag(i, w);
+     }},
+    {R"(dropout(x, {.p = 0.5}))", "MulBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return dropout(x, {.p = 0.5});
+     }},
+    {R"(batch_norm(x, Tensor(), Tensor(), {.training = true}))", "NativeBatchNormBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return batch_norm(x, Tensor(), Tensor(), {.training = true});
+     }},
+    {R"(instance_norm(p))", "ViewBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return instance_norm(p);
+     }},
+    {R"(rms_norm(x, {3}))", "MulBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return rms_norm(x, {3});
+     }},
+    {R"(local_response_norm(p, 2))", "DivBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return local_response_norm(p, 2);
+     }},
+    {R"(conv1d(p[0], p[0]))", "ConvolutionBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return conv1d(p[0], p[0]);
+     }},
+    {R"(conv_transpose2d(p, q.transpose(0, 1)))", "ConvolutionBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return conv_transpose2d(p, q.transpose(0, 1));
+     }},
+    {R"(conv3d(d, d))", "ConvolutionBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return conv3d(d, d);
+     }},
+    {R"(max_pool1d(p[0], 2))", "SqueezeBackward1", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return max_pool1d(p[0], 2);
+     }},
+    {R"(max_pool3d(d, 2))", "MaxPool3DWithIndicesBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return max_pool3d(d, 2);
+     }},
+    {R"(avg_pool1d(p[0], 2))", "SqueezeBackward1", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return avg_pool1d(p[0], 2);
+     }},
+    {R"(avg_pool3d(d, 2))", "AvgPool3DBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return avg_pool3d(d, 2);
+     }},
+    {R"(lp_pool2d(p, 2, 2))", "PowBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return lp_pool2d(p, 2, 2);
+     }},
+    {R"(adaptive_avg_pool1d(p[0], 2))", "SqueezeBackward1", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return adaptive_avg_pool1d(p[0], 2);
+     }},
+    {R"(adaptive_avg_pool3d(d, 1))", "MeanBackward1", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return adaptive_avg_pool3d(d, 1);
+     }},
+    {R"(adaptive_avg_pool2d(p, 1))", "MeanBackward1", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return adaptive_avg_pool2d(p, 1);
+     }},
+    {R"(adaptive_avg_pool3d(d, 2))", "AdaptiveAvgPool3DBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return adaptive_avg_pool3d(d, 2);
+     }},
+    {R"(adaptive_max_pool1d(p[0], 2))", "SqueezeBackward1", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return adaptive_max_pool1d(p[0], 2);
+     }},
+    {R"(adaptive_max_pool2d(p, 2))", "AdaptiveMaxPool2DBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return adaptive_max_pool2d(p, 2);
+     }},
+    {R"(adaptive_max_pool3d(d, 2))", "AdaptiveMaxPool3DBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return adaptive_max_pool3d(d, 2);
+     }},
+    {R"(pixel_unshuffle(p, 2))", "PixelUnshuffleBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return pixel_unshuffle(p, 2);
+     }},
+    {R"(channel_shuffle(p, 2))", "ChannelShuffleBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return channel_shuffle(p, 2);
+     }},
+    {R"(fold(unfold(p, 2), {4, 4}, 2))", "Col2ImBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return fold(unfold(p, 2), {4, 4}, 2);
+     }},
+    {R"(pad(p, {1, 1, 1, 1}, {.mode = "reflect"}))", "ReflectionPad2DBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return pad(p, {1, 1, 1, 1}, {.mode = "reflect"});
+     }},
+    {R"(pad(p, {1, 1, 1, 1}, {.mode = "replicate"}))", "ReplicationPad2DBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return pad(p, {1, 1, 1, 1}, {.mode = "replicate"});
+     }},
+    {R"(pad(d, {1, 1, 1, 1, 1, 1}, {.mode = "reflect"}))", "ReflectionPad3DBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return pad(d, {1, 1, 1, 1, 1, 1}, {.mode = "reflect"});
+     }},
+    {R"(pad(d, {1, 1, 1, 1, 1, 1}, {.mode = "replicate"}))", "ReplicationPad3DBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return pad(d, {1, 1, 1, 1, 1, 1}, {.mode = "replicate"});
+     }},
+    {R"(nll_loss(p, n))", "NllLoss2DBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return nll_loss(p, n);
+     }},
+    {R"(cross_entropy(p, n))", "NllLoss2DBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return cross_entropy(p, n);
+     }},
+    {R"(poisson_nll_loss(x, y))", "MeanBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return poisson_nll_loss(x, y);
+     }},
+    {R"(margin_ranking_loss(x, y, h))", "MeanBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return margin_ranking_loss(x, y, h);
+     }},
+    {R"(hinge_embedding_loss(x, m.to(float64)))", "MeanBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return hinge_embedding_loss(x, m.to(float64));
+     }},
+    {R"(triplet_margin_loss(x, y, h))", "MeanBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return triplet_margin_loss(x, y, h);
+     }},
+    {R"(cosine_similarity(x, y))", "SumBackward1", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return cosine_similarity(x, y);
+     }},
+    {R"(cosine_embedding_loss(x, y, k))", "MeanBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return cosine_embedding_loss(x, y, k);
+     }},
+    {R"(gaussian_nll_loss(x, y, h))", "MeanBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return gaussian_nll_loss(x, y, h);
+     }},
+    {R"(scaled_dot_product_attention(b.unsqueeze(0), b.unsqueeze(0), b.unsqueeze(0)))", "ScaledDotProductFlashAttentionForCpuBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return scaled_dot_product_attention(b.unsqueeze(0), b.unsqueeze(0), b.unsqueeze(0));
+     }},
+    {R"(einsum("ij,kj->ik", x, y))", "ViewBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return einsum("ij,kj->ik", x, y);
+     }},
+    {R"((x * 1).masked_fill_(m, 0.0))", "MaskedFillBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return (x * 1).masked_fill_(m, 0.0);
+     }},
+    {R"((x * 1).bernoulli_(0.5))", "BernoulliBackward2", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return (x * 1).bernoulli_(0.5);
+     }},
+    {R"((x * 1).bernoulli_(h))", "BernoulliBackward1", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return (x * 1).bernoulli_(h);
+     }},
+    {R"((x * 1).uniform_())", "UniformBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return (x * 1).uniform_();
+     }},
+    {R"((x * 1).exponential_())", "ExponentialBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return (x * 1).exponential_();
+     }},
+    {R"((x * 1).cauchy_())", "CauchyBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return (x * 1).cauchy_();
+     }},
+    {R"((x * 1).log_normal_())", "LogNormalBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return (x * 1).log_normal_();
+     }},
+    {R"((x * 1).geometric_(0.5))", "GeometricBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return (x * 1).geometric_(0.5);
+     }},
+    {R"((x * 1).random_())", "RandomBackward2", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return (x * 1).random_();
+     }},
+    {R"((x * 1).random_(1, 3))", "RandomBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return (x * 1).random_(1, 3);
+     }},
+    {R"((x * 1).fill_(v[0]))", "FillBackward3", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return (x * 1).fill_(v[0]);
+     }},
+    {R"(index_fill(x, 1, k, v[0]))", "IndexFillBackward1", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return index_fill(x, 1, k, v[0]);
+     }},
+    {R"(clamp(x, ClampTensorOptions{.min = y, .max = h}))", "ClampBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return clamp(x, ClampTensorOptions{.min = y, .max = h});
+     }},
+    {R"((x * 1).eq_(y))", "EqBackward1", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return (x * 1).eq_(y);
+     }},
+    {R"((x * 1).lt_(y))", "LtBackward1", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return (x * 1).lt_(y);
+     }},
+    {R"(elu_(x * 1))", "EluBackward1", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return elu_(x * 1);
+     }},
+    {R"(leaky_relu_(x * 1))", "LeakyReluBackward1", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return leaky_relu_(x * 1);
+     }},
+    {R"(celu_(x * 1))", "CeluBackward1", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return celu_(x * 1);
+     }},
+    {R"(threshold_(x * 1, 0.1, 2.0))", "ThresholdBackward1", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return threshold_(x * 1, 0.1, 2.0);
+     }},
+    {R"(interpolate(p[0], {.scale_factor = 2, .mode = "nearest"}))", "UpsampleNearest1DBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return interpolate(p[0], {.scale_factor = 2, .mode = "nearest"});
+     }},
+    {R"(interpolate(p, {.scale_factor = 2, .mode = "nearest"}))", "UpsampleNearest2DBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return interpolate(p, {.scale_factor = 2, .mode = "nearest"});
+     }},
+    {R"(interpolate(d, {.scale_factor = 2, .mode = "nearest"}))", "UpsampleNearest3DBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return interpolate(d, {.scale_factor = 2, .mode = "nearest"});
+     }},
+    {R"(interpolate(p[0], {.scale_factor = 2, .mode = "nearest-exact"}))", "UpsampleNearestExact1DBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return interpolate(p[0], {.scale_factor = 2, .mode = "nearest-exact"});
+     }},
+    {R"(interpolate(p, {.scale_factor = 2, .mode = "nearest-exact"}))", "UpsampleNearestExact2DBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return interpolate(p, {.scale_factor = 2, .mode = "nearest-exact"});
+     }},
+    {R"(interpolate(d, {.scale_factor = 2, .mode = "nearest-exact"}))", "UpsampleNearestExact3DBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return interpolate(d, {.scale_factor = 2, .mode = "nearest-exact"});
+     }},
+    {R"(interpolate(p[0], {.scale_factor = 2, .mode = "linear"}))", "UpsampleLinear1DBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return interpolate(p[0], {.scale_factor = 2, .mode = "linear"});
+     }},
+    {R"(interpolate(p, {.scale_factor = 2, .mode = "bilinear"}))", "UpsampleBilinear2DBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return interpolate(p, {.scale_factor = 2, .mode = "bilinear"});
+     }},
+    {R"(interpolate(p, {.scale_factor = 2, .mode = "bicubic"}))", "UpsampleBicubic2DBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return interpolate(p, {.scale_factor = 2, .mode = "bicubic"});
+     }},
+    {R"(interpolate(d, {.scale_factor = 2, .mode = "trilinear"}))", "UpsampleTrilinear3DBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return interpolate(d, {.scale_factor = 2, .mode = "trilinear"});
+     }},
+    {R"(interpolate(p, {.scale_factor = 2, .mode = "bilinear", .antialias = true}))", "UpsampleBilinear2DAaBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return interpolate(p, {.scale_factor = 2, .mode = "bilinear", .antialias = true});
+     }},
+    {R"(interpolate(p, {.scale_factor = 2, .mode = "bicubic", .antialias = true}))", "UpsampleBicubic2DAaBackward0", [](const Arguments& a) -> Tensor {
+       TENON_NAMES(a);
+       return interpolate(p, {.scale_factor = 2, .mode = "bicubic", .antialias = true});
+     }},
     // clang-format on
 };

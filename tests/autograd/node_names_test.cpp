@@ -20,6 +20,8 @@ struct Arguments {
   Tensor s = numbers({2, 2}, 0, 1), v = numbers({3}, 0, 1), w = numbers({4, 3}, 0, 1);
   Tensor u = numbers({4}, 0, 1), b = numbers({2, 3, 3}, 0, 1), p = numbers({1, 4, 4, 4}, 0, 1);
   Tensor q = numbers({2, 4, 3, 3}, 0, 1), h = numbers({2, 3}, 0, 0.5);
+  Tensor d = numbers({2, 2, 2, 2, 2}, 0, 1), z = numbers({4, 3, 3}, 0, 1);
+  Tensor n = zeros({1, 4, 4}, {.dtype = int64});
   Tensor m = tensor({{true, false, true}, {false, true, true}});
   Tensor i = tensor({{0, 1, 2}, {2, 0, 1}}), k = tensor({0, 1}), r = tensor({0, 1});
   Tensor l = tensor({{0, 1, -1}, {2, -1, 0}});
@@ -27,7 +29,7 @@ struct Arguments {
 #define TENON_NAMES(a)                                                                      \
   [[maybe_unused]] const Tensor &x = a.x, &y = a.y, &s = a.s, &v = a.v, &w = a.w, &u = a.u, \
                                 &b = a.b, &p = a.p, &q = a.q, &h = a.h, &m = a.m, &i = a.i, \
-                                &k = a.k, &r = a.r, &l = a.l
+                                &k = a.k, &r = a.r, &l = a.l, &d = a.d, &z = a.z, &n = a.n
 
 struct Named {
   const char* call;
@@ -41,6 +43,11 @@ struct Named {
 const std::map<std::string, std::string> kOthers = {
     {"diag(x)", "CloneBackward0"},
     {"baddbmm(b, b, b)", "AddBackward0"},
+    {"addmv(u.narrow(0, 0, 2), x, v)", "AddBackward0"},
+    {"kron(x, y)", "ViewBackward0"},
+    {"bilinear(x, x, z)", "UnsafeViewBackward0"},
+    {"rms_norm(x, {3})", "FusedRmsNormBackward0"},
+    {"einsum(\"ij,kj->ik\", x, y)", "SqueezeBackward1"},
 };
 
 TEST(NodeNames, AreThoseOfPyTorch) {
