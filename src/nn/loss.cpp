@@ -136,14 +136,20 @@ TripletMarginWithDistanceLoss::TripletMarginWithDistanceLoss(const Options& opti
       swap(options.swap),
       reduction(options.reduction) {
   if (!(margin > 0)) throw ValueError(concat("margin must be greater than 0, got ", margin));
+  if (!distance_function) distance = std::make_shared<PairwiseDistance>();
 }
 Tensor TripletMarginWithDistanceLoss::forward(const Tensor& anchor, const Tensor& positive,
                                               const Tensor& negative) {
-  return triplet_margin_with_distance_loss(anchor, positive, negative,
-                                           {.distance_function = distance_function,
-                                            .margin = margin,
-                                            .swap = swap,
-                                            .reduction = reduction});
+  TripletMarginWithDistanceLossOptions options{.distance_function = distance_function,
+                                               .margin = margin,
+                                               .swap = swap,
+                                               .reduction = reduction};
+  if (!distance_function && distance) {
+    options.distance_function = [this](const Tensor& a, const Tensor& b) {
+      return (*distance)(a, b);
+    };
+  }
+  return triplet_margin_with_distance_loss(anchor, positive, negative, options);
 }
 
 Tensor CosineSimilarity::forward(const Tensor& x1, const Tensor& x2) {

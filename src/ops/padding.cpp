@@ -215,12 +215,12 @@ void check_edges(const Tensor& self, const Dims& pad, PadEdge edge, const Shape&
     }
     if (edge == PadEdge::circular && (by.before > shape[d] || by.after > shape[d]))
       throw ShapeError(concat("Padding value causes wrapping around more than once: ", which()));
-    // A dimension may come out empty, as long as another does not, or always of a circular one:
-    // PyTorch's conditions.
+    // PyTorch's conditions: a circular dimension may come out empty, a reflected one as long as
+    // another does not, a replicated one never.
     const std::int64_t size = result[d];
     any_left = any_left || size > 0;
     const bool last = d + 1 == shape.size();
-    if (size < 0 || (last && !any_left) ||
+    if (size < 0 || (last && !any_left) || (size == 0 && edge == PadEdge::replicate) ||
         (size > 0 && edge == PadEdge::circular && kept(by, shape[d]) <= 0)) {
       throw ShapeError(concat("Negative padding value is resulting in an empty dimension, with ",
                               "mode \"", name_of(edge), "\": ", which()));

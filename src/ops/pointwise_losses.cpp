@@ -292,7 +292,9 @@ struct Rule<op::bce> {
                        const std::optional<Tensor>& weight, std::string_view reduction) {
     Tensor each = unreduced(grad, reduction, x.numel());
     if (weight) each = each * *weight;
-    if (g.wanted(0)) g.set(0, each * (x - t) / clamp((1 - x) * x, ClampOptions{.min = 1e-12}));
+    // PyTorch's least divisor is a float, also of doubles.
+    constexpr double kLeast = 1e-12F;
+    if (g.wanted(0)) g.set(0, each * (x - t) / clamp((1 - x) * x, ClampOptions{.min = kLeast}));
     if (g.wanted(1)) g.set(1, each * ((1 - x).log() - x.log()));
   }
   static Layout infer(const Tensor& input, const Tensor& /*target*/, const std::optional<Tensor>&,
@@ -379,21 +381,23 @@ struct Rule<op::binary_cross_entropy> {
                               " but the target of ", repr(target.dtype()),
                               ": convert one with to()"));
     }
-    check_probabilities(input);
+    check_probabilities(input, "input",
+                        ": use binary_cross_entropy_with_logits for what is not a probability");
+    check_probabilities(target, "target", "");
     refuse_gradient(kName, "weight", weight);
     return call<op::bce>(input, target, weight, reduction);
   }
 
  private:
-  static void check_probabilities(const Tensor& input) {
-    if (!input.is_cpu() || input.body().is_wrapper() || input.numel() == 0) return;
-    check_loss_dtype("binary_cross_entropy", input.dtype());
-    const Tensor x = input.detach();
+  static void check_probabilities(const Tensor& tensor, std::string_view which,
+                                  std::string_view advice) {
+    if (!tensor.is_cpu() || tensor.body().is_wrapper() || tensor.numel() == 0) return;
+    check_loss_dtype("binary_cross_entropy", tensor.dtype());
+    const Tensor x = tensor.detach();
     if (all((x >= 0).logical_and(x <= 1)).item<bool>()) return;
-    throw ValueError(
-        concat("all elements of input should be between 0 and 1, but they are from ",
-               min(x).item<double>(), " to ", max(x).item<double>(),
-               ": use binary_cross_entropy_with_logits for what is not a probability"));
+    throw ValueError(concat("all elements of ", which,
+                            " should be between 0 and 1, but they are from ", min(x).item<double>(),
+                            " to ", max(x).item<double>(), advice));
   }
 };
 

@@ -89,9 +89,10 @@ T cubic_far(T x, T a) {
 
 template <class T>
 Taps<T> cubic_taps(const ResizedDim& dim, bool align_corners) {
-  if (dim.from == dim.to) return unchanged<T>(dim);
   constexpr T kA = T(-0.75);
   const T step = step_of<T>(dim, align_corners);
+  // A factor counts also where the size stays: PyTorch has it so of this mode alone.
+  if (dim.from == dim.to && (align_corners || step == T(1))) return unchanged<T>(dim);
   Builder<T> taps(dim, 4);
   for (std::int64_t i = 0; i < dim.to; ++i) {
     const T place =

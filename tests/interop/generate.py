@@ -17,6 +17,7 @@ import torch
 
 from arithmetic import arithmetic
 from draws import draws
+from every_layer import every_layer
 from functions import functions
 from inits import inits
 from layers import layers
@@ -543,6 +544,7 @@ def main():
     functions(seeded(12), args.outdir, 250 * args.scale)
     inits(seeded(13), args.outdir, 150 * args.scale)
     layers(seeded(14), args.outdir, 150 * args.scale)
+    every_layer(seeded(15), args.outdir, 150 * args.scale)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 usage: run.py [SEED]
 
 Without a seed a new one is drawn and printed. tests/interop/generate.py asks PyTorch; the parity tests then read
-its answers instead of the recorded ones. tests/interop/checkpoints.py has PyTorch and safetensors write files, and looks at
+its answers instead of the recorded ones, tests/interop/every_layer.py those about layers. tests/interop/checkpoints.py has PyTorch and safetensors write files, and looks at
 what we read in them; tests/interop/saving.py opens with both what we write. tests/interop/gradients.py asks for
 gradients in corners.
 """

@@ -85,6 +85,17 @@ TEST(LossModules, SayTheirNameOnly) {
   EXPECT_EQ(CosineSimilarity().repr(), "CosineSimilarity()");
 }
 
+TEST(LossModules, TheDistanceThatIsNotGivenIsAModule) {
+  TripletMarginWithDistanceLoss loss;
+  EXPECT_EQ(loss.repr(),
+            "TripletMarginWithDistanceLoss(\n  (distance_function): PairwiseDistance()\n)");
+  const Tensor a = tensor({{1.F, 2.F}}), b = tensor({{0.F, 4.F}}), c = tensor({{1.F, 1.5F}});
+  EXPECT_TRUE(equal(loss(a, b, c), triplet_margin_with_distance_loss(a, b, c)));
+  const auto first = [](const Tensor& x, const Tensor&) { return x.select(1, 0); };
+  EXPECT_EQ(TripletMarginWithDistanceLoss({.distance_function = first}).repr(),
+            "TripletMarginWithDistanceLoss()");
+}
+
 TEST(LossModules, RefuseWhatMakesNoSense) {
   expect_error<ValueError>([] { TripletMarginLoss({.margin = 0}); }, "greater than 0", "0.0");
   expect_error<ValueError>([] { MultiMarginLoss({.p = 3}); }, "only p == 1 and p == 2", "3");

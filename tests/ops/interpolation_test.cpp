@@ -173,5 +173,15 @@ TEST(ChannelShuffle, OfNoChannelsHasAGradient) {
   EXPECT_EQ(x.grad().shape(), x.shape());
 }
 
+// The second factor makes 3 of 3, and moves what is there all the same.
+TEST(Interpolate, BicubicGoesByTheFactorWhereTheSizeStays) {
+  const Tensor x = arange(6, {.dtype = float64}).view({1, 1, 2, 3});
+  const Tensor y = interpolate(x, {.scale_factor = {2, 1.3}, .mode = "bicubic"});
+  const double theirs[] = {-0.38412643661811574, 0.24386059114701913, 1.202895638939462,
+                           0.6119673133818847,   1.2399543411470195,  2.198989388939462};
+  ASSERT_EQ(y.shape(), Shape({1, 1, 4, 3}));
+  for (int i = 0; i < 6; ++i) EXPECT_NEAR(y.view(-1)[i].item<double>(), theirs[i], 1e-12);
+}
+
 }  // namespace
 }  // namespace tenon

@@ -359,5 +359,23 @@ TEST_F(Losses, DistancesAreThoseOfPyTorch) {
   EXPECT_EQ(cosine_similarity(zeros({2, 3}), zeros({2, 3})).sum().item<float>(), 0);
 }
 
+TEST(BinaryCrossEntropy, TargetsAreProbabilitiesToo) {
+  const Tensor x = tensor({.2F, .7F});
+  for (const float bad : {1.5F, -.5F, NAN}) {
+    expect_error<ValueError>([&] { binary_cross_entropy(x, tensor({.2F, bad})); },
+                             "all elements of target should be between 0 and 1");
+  }
+  EXPECT_EQ(binary_cross_entropy(x, tensor({0.F, 1.F}), {.reduction = "none"}).numel(), 2);
+}
+
+// What PyTorch divides by at least is the float nearest to 1e-12, also of doubles.
+TEST(BinaryCrossEntropy, ItsGradientAtTheEndsIsPyTorchs) {
+  const Tensor x = tensor({0., 1., 1e-13}, {.dtype = float64}).requires_grad_();
+  binary_cross_entropy(x, tensor({.3, .4, .2}, {.dtype = float64}), {.reduction = "sum"})
+      .backward();
+  const double theirs[] = {-300000001198.74084, 600000002397.4817, -200000000799.06058};
+  for (int i = 0; i < 3; ++i) EXPECT_DOUBLE_EQ(x.grad()[i].item<double>(), theirs[i]);
+}
+
 }  // namespace
 }  // namespace tenon

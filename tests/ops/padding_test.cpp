@@ -153,6 +153,13 @@ TEST(Pad, SaysWhatDoesNotFit) {
   expect_error<ShapeError>([&] { pad(x, {4, 1}, {.mode = "circular"}); },
                            "Padding value causes wrapping around more than once", "[2, 3]");
   expect_error<ShapeError>([&] { pad(x, {-2, -1}, {.mode = "replicate"}); }, "empty dimension");
+  // One dimension that comes out empty is enough, but not of a reflection.
+  const Tensor image = ones({3, 2, 2});
+  expect_error<ShapeError>([&] { pad(image, {-1, -1, 0, 0}, {.mode = "replicate"}); },
+                           "empty dimension");
+  expect_error<ShapeError>([&] { pad(image, {0, 0, -1, -1}, {.mode = "replicate"}); },
+                           "empty dimension");
+  EXPECT_EQ(pad(image, {-1, -1, 0, 0}, {.mode = "reflect"}).shape(), Shape({3, 2, 0}));
   expect_error<ShapeError>([&] { pad(x, {-2, -2}, {.mode = "circular"}); }, "empty dimension");
   expect_error<ShapeError>([&] { pad(x, {-3, 1}, {.mode = "circular"}); }, "empty dimension");
   expect_error<ShapeError>(

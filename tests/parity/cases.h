@@ -6,6 +6,7 @@
 //   op NAME ARGUMENTS...                            what is done
 //   result DTYPE SHAPE STRIDES OFFSET BYTES         the tensor that comes out, its elements packed
 //   error TYPE                                      or the exception
+// Cases of layers have more words: tests/interop/spec.py.
 #pragma once
 
 #include <filesystem>

@@ -303,6 +303,8 @@ class TENON_API TripletMarginWithDistanceLoss : public TripleCriterion {
   double margin;
   bool swap;
   std::string reduction;
+  // Where no function is given, a PairwiseDistance.
+  Child<Criterion> distance{this, "distance_function", absent};
 
  protected:
   Tensor forward(const Tensor& anchor, const Tensor& positive, const Tensor& negative) override;
