@@ -237,12 +237,14 @@ def resizing(rng, d):
 
 def wrong_in_pytorch(x, words):
     """By factors that are not whole, "nearest" to the same or twice the size depends on the layout, and the gradient is another one's;
-    antialias repeats a row where there is one column."""
+    antialias repeats a row where there is one column, and has another gradient where a factor keeps the size."""
     d = x.dim() - 2
     factors = spread(words.get("scale_factor", 1.0), d)
     sizes = [(n, int(n * f)) for n, f in zip(x.shape[2:], factors)]
     if words.get("mode", "nearest") == "nearest" and not words.get("recompute_scale_factor") and any(
             f != int(f) and out in (n, 2 * n) for f, (n, out) in zip(factors, sizes)):
+        return True
+    if words.get("antialias") and not words.get("recompute_scale_factor") and any(f != 1 and out == n for f, (n, out) in zip(factors, sizes)):
         return True
     width = spread(words["size"], d)[-1] if "size" in words else sizes[-1][1]
     return bool(words.get("antialias")) and width == 1
