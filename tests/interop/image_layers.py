@@ -246,6 +246,8 @@ def wrong_in_pytorch(x, words):
         return True
     if words.get("antialias") and not words.get("recompute_scale_factor") and any(f != 1 and out == n for f, (n, out) in zip(factors, sizes)):
         return True
+    if words.get("mode") == "area" and min(out for _, out in sizes) == 0:
+        return True  # an empty result, that has no gradient
     width = spread(words["size"], d)[-1] if "size" in words else sizes[-1][1]
     return bool(words.get("antialias")) and width == 1
 
