@@ -191,7 +191,7 @@ def attention(rng):
         words.pop("is_causal", None) if rng.random() < 0.95 else None
         shape = rng.choice([[l, s], heads + [l, s], [1, s], ([1] * len(heads)) + [l, s]])
         inputs["attn_mask"] = a_mask(rng, shape, dtype, leave=False)
-    # Gradients of bfloat16 go through the rounded result here, and in PyTorch where there are four dimensions.
+    # Of bfloat16, what cancels in a gradient leaves few digits, here and there.
     rounded = dtype == torch.bfloat16
     return Case("scaled_dot_product_attention", inputs=inputs, dtype=dtype, function=True, words=words, differentiable=not rounded,
                 call=lambda m, t: F.scaled_dot_product_attention(t["0"], t["1"], t["2"], t.get("attn_mask"), **words))
