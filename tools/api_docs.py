@@ -13,15 +13,21 @@ TARGET = ROOT / "docs" / "api.md"
 
 # Headers of functions, in the order of the document. Layers are in include/tenon/nn.
 FUNCTIONS = ["functional", "convolution", "pooling", "folding", "normalization", "activation", "attention", "loss", "padding", "interpolation", "embedding_bag",
-             "einsum", "triangles", "rearranging", "counting", "geometry", "nn/packed_sequence"]
+             "grid_sampling", "reductions", "selection", "ops", "picking", "sorting", "matmul", "einsum", "triangles", "rearranging", "counting",
+             "geometry", "factories", "random", "nn/packed_sequence"]
 NOT_LAYERS = {"callable", "conversion", "hooks", "init", "load_state_dict", "module", "parameter", "slots"}
+
+# What a caller has to know of a header beyond its constructors.
+NOTES = {"pooling": ["A call gives the values alone, whatever `return_indices` says: `auto [y, indices] = pool.with_indices(x);` gives both, and",
+                     "`unpool(y, indices)`, or `unpool(y, indices, output_size)`, of a `MaxUnpool` puts them back."],
+         "transformer": ["`activation` is \"relu\", \"gelu\", a function of a tensor, or a layer: `.activation = nn::make<nn::GELU>()`."]}
 
 COMMENT = re.compile(r"//[^\n]*")
 STRUCT = re.compile(r"\n( *)struct (?:TENON_API )?(\w*Options?) \{(.*?)\n\1\};", re.S)
 ALIAS = re.compile(r"\busing\s+(\w*Options?)\s*=\s*([\w:]+);")
 FIELD = re.compile(r"([\w:<>, ]+?)\s+(\w+)\s*(?:=\s*(.*?))?;", re.S)
 CLASS = re.compile(r"\n(?:template <[^>]*>\n)?class (?:TENON_API )?(\w+)(?: final)?\s*:\s*public ([^{;]*?)\{(.*?)\n\};", re.S)
-FUNCTION = re.compile(r"\n(?:TENON_API|inline)\s+([\w:<>, ]+?[&>\w])\s+(\w+)(?=\()")
+FUNCTION = re.compile(r"\n(?:TENON_API|inline|template <class O = (\w+)>\nOnlyOf<O, \w+,)\s+([\w:<>, ]+?[&>\w])\s+(\w+)(?=\()")
 
 
 def squeezed(text):
@@ -100,6 +106,9 @@ class Headers:
         shown = []
         for kind, field, default in self.fields(name, nn):
             if not default or default == "{}":
+                if kind == "GivenDim":
+                    shown.append(f".{field} = (int)")  # has to be given
+                    continue
                 default = f"({kind})" if kind.startswith("optional") or kind == "Tensor" else f"({kind}) {{}}"
             shown.append(f".{field} = {default}")
         return "{" + ", ".join(shown) + "}"
@@ -111,7 +120,7 @@ class Headers:
         name = words[-1].lstrip("&*").rstrip("_")
         kind = plain_type(" ".join(words[:-1])) if len(words) > 1 else plain_type(declared)
         last = kind.split("::")[-1].rstrip("&")
-        if last.endswith("Options"):
+        if last.endswith(("Options", "Option")):
             return self.braces(last, nn)
         if name == kind or not name:
             return kind
@@ -144,7 +153,8 @@ def document():
     lines = ["# Layers and functions", "",
              "Written by `tools/api_docs.py` from the headers. Arguments that PyTorch has no default for are given in its order;",
              "all others are fields of one aggregate in braces, with its names and defaults. `Dims` takes a number or `{a, b}`.",
-             "Where it says a type in parentheses instead of a value, nothing is the default.", "", "## Layers, `tenon::nn`", ""]
+             "Where it says a type in parentheses instead of a value, nothing is the default. Most functions of a tensor are also its methods:",
+             "`sum(x, {.dim = 1})` is `x.sum({.dim = 1})`.", "", "## Layers, `tenon::nn`", ""]
     for path in sorted((ROOT / "include/tenon/nn").glob("*.h")):
         if path.stem in NOT_LAYERS:
             continue
@@ -155,6 +165,8 @@ def document():
         if not found:
             continue
         lines += [f"`tenon/nn/{path.name}`", "", "```"] + found + ["```", ""]
+        if path.stem in NOTES:
+            lines += NOTES[path.stem] + [""]
     lines += ["## Functions, `tenon`", ""]
     for stem in FUNCTIONS:
         path = ROOT / f"include/tenon/{stem}.h"
@@ -163,8 +175,13 @@ def document():
         found = []
         text = headers.texts[path]
         for match in FUNCTION.finditer(text):
-            result, name = match.groups()
+            options, result, name = match.groups()
+            if name.endswith("_out"):
+                continue
             arguments = split_arguments(parenthesised(text, match.end()))
+            if options:  # of a template that takes these options only
+                result = result[:-1]
+                arguments[-1] = arguments[-1].replace("const O&", f"const {options}&")
             shown = ", ".join(headers.argument(one, stem.startswith("nn/")) for one in arguments)
             line = f"{name}({shown}) -> {plain_type(result)}"
             if line not in found:

@@ -26,7 +26,7 @@ BELOW = {
 
 # The layer that implements each public header. Every header must be named here.
 HEADER_LAYER = {
-    "base": "api default_dtype device dtype error float8 function_names half ref scalar shape threads version warning watch",
+    "base": "api default_dtype device dtype error float8 function_names half ref scalar shape threads type_info version warning watch",
     "core": "detail/tensor_arithmetic detail/tensor_methods detail/tensor_reductions autograd body device_backend flattened generator layout packed_weights printing removable_handle saved_tensor state_dict storage tensor value",
     "io": "checkpoint convert key_map map_location save",
     "dispatch": "custom_op gradient op_call op_info wrapper detail/dispatcher detail/op_arguments detail/recorded_node",

@@ -13,6 +13,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -50,11 +51,35 @@ Tensor einsum(std::string_view equation, const T&... operands) {
   return einsum(equation, std::span<const Tensor>(all));
 }
 
+// How many dimensions of each are summed over, or which: .dims = 2, .dims = {{1, 2}, {0, 1}}.
+class TENON_API TensordotDims {
+ public:
+  template <std::integral I>
+  TensordotDims(I number) : number_(static_cast<std::int64_t>(number)) {}
+  TensordotDims(const Dims& a, const Dims& b) : a_(a), b_(b) {}
+
+  std::optional<std::int64_t> number() const noexcept { return number_; }
+  const Dims& a() const noexcept { return a_; }
+  const Dims& b() const noexcept { return b_; }
+
+ private:
+  std::optional<std::int64_t> number_;
+  Dims a_, b_;
+};
+struct TensordotOptions {
+  OnlyByName by_name = {};
+  TensordotDims dims = 2;
+};
 // Summed over pairs of dimensions: as many of the last of a and the first of b as are said, or
 // those that are listed.
 TENON_API Tensor tensordot(const Tensor& a, const Tensor& b, std::int64_t dims = 2);
 TENON_API Tensor tensordot(const Tensor& a, const Tensor& b, const Dims& dims_a,
                            const Dims& dims_b);
+template <class O = TensordotOptions>
+OnlyOf<O, TensordotOptions, Tensor> tensordot(const Tensor& a, const Tensor& b, const O& options) {
+  const TensordotDims& dims = options.dims;
+  return dims.number() ? tensordot(a, b, *dims.number()) : tensordot(a, b, dims.a(), dims.b());
+}
 
 // The product of matrices, from the left.
 TENON_API Tensor chain_matmul(std::span<const Tensor> matrices);

@@ -118,6 +118,29 @@ TENON_API Tensor arange(const Scalar& end, const TensorOptions& options = {});
 TENON_API Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options = {});
 TENON_API Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step,
                         const TensorOptions& options = {});
+// With what has a default by name: arange(0, 10, {.step = 2}), eye(3, {.m = 4}).
+struct ArangeOptions {
+  Scalar step = 1;
+  std::optional<DType> dtype = {};
+  std::optional<Device> device = {};
+  bool requires_grad = false;
+};
+struct EyeOptions {
+  OnlyByName by_name = {};
+  std::int64_t m = 0;
+  std::optional<DType> dtype = {};
+  std::optional<Device> device = {};
+  bool requires_grad = false;
+};
+template <class O = ArangeOptions>
+OnlyOf<O, ArangeOptions, Tensor> arange(const Scalar& start, const Scalar& end, const O& options) {
+  return arange(start, end, options.step,
+                TensorOptions{options.dtype, options.device, options.requires_grad});
+}
+template <class O = EyeOptions>
+OnlyOf<O, EyeOptions, Tensor> eye(std::int64_t n, const O& options) {
+  return eye(n, options.m, TensorOptions{options.dtype, options.device, options.requires_grad});
+}
 // `steps` numbers from start to end, both included.
 TENON_API Tensor linspace(const Scalar& start, const Scalar& end, std::int64_t steps,
                           const TensorOptions& options = {});

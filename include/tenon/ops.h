@@ -324,6 +324,20 @@ inline Tensor stack(std::initializer_list<Tensor> tensors, DimOptions options) {
   return stack(tensors, options.dim);
 }
 
+// Other names of cat.
+inline Tensor concat(std::span<const Tensor> tensors, DimOptions options = {}) {
+  return cat(tensors, options.dim);
+}
+inline Tensor concat(std::initializer_list<Tensor> tensors, DimOptions options = {}) {
+  return cat(tensors, options.dim);
+}
+inline Tensor concatenate(std::span<const Tensor> tensors, DimOptions options = {}) {
+  return cat(tensors, options.dim);
+}
+inline Tensor concatenate(std::initializer_list<Tensor> tensors, DimOptions options = {}) {
+  return cat(tensors, options.dim);
+}
+
 // Whether two tensors have the same shape and equal numbers. Dtypes may differ; NaN equals nothing.
 TENON_API bool equal(const Tensor& a, const Tensor& b);
 
@@ -390,6 +404,26 @@ inline std::vector<Tensor> chunk(const Tensor& self, std::int64_t chunks, std::i
 }
 inline std::vector<Tensor> chunk(const Tensor& self, std::int64_t chunks, DimOptions options) {
   return self.chunk(chunks, options);
+}
+inline std::vector<Tensor> tensor_split(const Tensor& self, std::int64_t sections,
+                                        std::int64_t dim = 0) {
+  return self.tensor_split(sections, dim);
+}
+inline std::vector<Tensor> tensor_split(const Tensor& self, std::int64_t sections,
+                                        DimOptions options) {
+  return self.tensor_split(sections, options);
+}
+inline std::vector<Tensor> tensor_split(const Tensor& self, const Dims& indices,
+                                        std::int64_t dim = 0) {
+  return self.tensor_split(indices, dim);
+}
+inline std::vector<Tensor> tensor_split(const Tensor& self, const Dims& indices,
+                                        DimOptions options) {
+  return self.tensor_split(indices, options);
+}
+inline Tensor ravel(const Tensor& self) { return self.ravel(); }
+inline Tensor moveaxis(const Tensor& self, const Dims& source, const Dims& destination) {
+  return self.movedim(source, destination);
 }
 inline std::vector<Tensor> unbind(const Tensor& self, std::int64_t dim = 0) {
   return self.unbind(dim);

@@ -119,6 +119,10 @@ TENON_API const Tensor& take_out(const Tensor& out, const Tensor& self, const Te
 // dimension, along the flattened tensor.
 TENON_API Tensor take_along_dim(const Tensor& self, const Tensor& indices,
                                 std::optional<std::int64_t> dim = {});
+inline Tensor take_along_dim(const Tensor& self, const Tensor& indices,
+                             TakeAlongDimOptions options) {
+  return take_along_dim(self, indices, options.dim);
+}
 // The elements where the mask holds, in order, and the positions of those that are not zero: a row
 // for each, or a tensor for each dimension.
 TENON_API Tensor masked_select(const Tensor& self, const Tensor& mask);

@@ -101,6 +101,20 @@ inline std::vector<Tensor> meshgrid(std::initializer_list<Tensor> tensors,
   return meshgrid(std::span(tensors.begin(), tensors.size()), options);
 }
 
+inline std::vector<Tensor> meshgrid(const Tensor& a, const Tensor& b,
+                                    MeshgridOptions options = {}) {
+  return meshgrid({a, b}, options);
+}
+inline std::vector<Tensor> meshgrid(const Tensor& a, const Tensor& b, const Tensor& c,
+                                    MeshgridOptions options = {}) {
+  return meshgrid({a, b, c}, options);
+}
+// Views of all of them in the shape they broadcast to.
+TENON_API std::vector<Tensor> broadcast_tensors(std::span<const Tensor> tensors);
+inline std::vector<Tensor> broadcast_tensors(std::initializer_list<Tensor> tensors) {
+  return broadcast_tensors(std::span(tensors.begin(), tensors.size()));
+}
+
 // cat of rows and of columns: tensors of fewer dimensions are given them.
 TENON_API Tensor hstack(std::span<const Tensor> tensors);
 TENON_API Tensor vstack(std::span<const Tensor> tensors);

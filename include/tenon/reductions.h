@@ -2,6 +2,7 @@
 //
 //   Tensor total = sum(x);                             // over everything
 //   Tensor rows = mean(x, {1, 2}, {.keepdim = true});  // over two, which stay with size 1
+//   Tensor means = mean(x, {.dim = -1, .keepdim = true});  // the same, all by name
 //   auto [values, indices] = max(x, 0);
 //
 // No dimensions named means all of them. Floating sums are carried in double; the result is the
@@ -133,14 +134,17 @@ struct CloseOptions {
 };
 
 // Sums and products of whole numbers and bools are int64.
-TENON_API Tensor sum(const Tensor& self, const Dims& dim = {}, ReduceOptions options = {});
-TENON_API Tensor mean(const Tensor& self, const Dims& dim = {}, ReduceOptions options = {});
-TENON_API Tensor prod(const Tensor& self, const Dims& dim = {}, ReduceOptions options = {});
+TENON_API Tensor sum(const Tensor& self, const DimList& dim = {}, ReduceOptions options = {});
+TENON_API Tensor mean(const Tensor& self, const DimList& dim = {}, ReduceOptions options = {});
+TENON_API Tensor prod(const Tensor& self, const DimList& dim = {}, ReduceOptions options = {});
 // NaN is the largest and the smallest. IndexError if there is nothing to choose from.
-TENON_API Tensor amax(const Tensor& self, const Dims& dim = {}, KeepdimOptions options = {});
-TENON_API Tensor amin(const Tensor& self, const Dims& dim = {}, KeepdimOptions options = {});
+TENON_API Tensor amax(const Tensor& self, const DimList& dim = {}, KeepdimOptions options = {});
+TENON_API Tensor amin(const Tensor& self, const DimList& dim = {}, KeepdimOptions options = {});
 TENON_API Tensor max(const Tensor& self);
 TENON_API Tensor min(const Tensor& self);
+// The larger, and the smaller, of two, element by element: maximum and minimum.
+TENON_API Tensor max(const Tensor& self, const Tensor& other);
+TENON_API Tensor min(const Tensor& self, const Tensor& other);
 // The extremes along a dimension, and where they are: the first of several.
 TENON_API std::tuple<Tensor, Tensor> max(const Tensor& self, std::int64_t dim,
                                          KeepdimOptions options = {});
@@ -154,19 +158,149 @@ TENON_API Tensor argmax(const Tensor& self, std::optional<std::int64_t> dim = {}
 TENON_API Tensor argmin(const Tensor& self, std::optional<std::int64_t> dim = {},
                         KeepdimOptions options = {});
 // Bools, of uint8 tensors uint8.
-TENON_API Tensor any(const Tensor& self, const Dims& dim = {}, KeepdimOptions options = {});
-TENON_API Tensor all(const Tensor& self, const Dims& dim = {}, KeepdimOptions options = {});
+TENON_API Tensor any(const Tensor& self, const DimList& dim = {}, KeepdimOptions options = {});
+TENON_API Tensor all(const Tensor& self, const DimList& dim = {}, KeepdimOptions options = {});
 TENON_API Tensor count_nonzero(const Tensor& self, const Dims& dim = {});
-TENON_API Tensor var(const Tensor& self, const Dims& dim = {}, VarOptions options = {});
-TENON_API Tensor std(const Tensor& self, const Dims& dim = {}, VarOptions options = {});
+// ValueError if both unbiased and a correction are named.
+TENON_API Tensor var(const Tensor& self, const DimList& dim = {}, VarOptions options = {});
+TENON_API Tensor std(const Tensor& self, const DimList& dim = {}, VarOptions options = {});
 // The p-th root of the sum of p-th powers of sizes; p may be infinite, or 0 to count.
 TENON_API Tensor norm(const Tensor& self, double p = 2, const Dims& dim = {},
                       KeepdimOptions options = {});
 // The logarithm of the sum of exponentials, which never overflow.
-TENON_API Tensor logsumexp(const Tensor& self, const Dims& dim, KeepdimOptions options = {});
+TENON_API Tensor logsumexp(const Tensor& self, const DimList& dim, KeepdimOptions options = {});
 // Of all elements up to each.
 TENON_API Tensor cumsum(const Tensor& self, std::int64_t dim, DTypeOption options = {});
 TENON_API Tensor cumprod(const Tensor& self, std::int64_t dim, DTypeOption options = {});
+
+// Of one dimension: a number in place of the list.
+template <class I>
+IfNumber<I, Tensor> sum(const Tensor& self, I dim, ReduceOptions options = {}) {
+  return sum(self, list_of(dim), options);
+}
+template <class I>
+IfNumber<I, Tensor> mean(const Tensor& self, I dim, ReduceOptions options = {}) {
+  return mean(self, list_of(dim), options);
+}
+template <class I>
+IfNumber<I, Tensor> prod(const Tensor& self, I dim, ReduceOptions options = {}) {
+  return prod(self, list_of(dim), options);
+}
+template <class I>
+IfNumber<I, Tensor> amax(const Tensor& self, I dim, KeepdimOptions options = {}) {
+  return amax(self, list_of(dim), options);
+}
+template <class I>
+IfNumber<I, Tensor> amin(const Tensor& self, I dim, KeepdimOptions options = {}) {
+  return amin(self, list_of(dim), options);
+}
+template <class I>
+IfNumber<I, Tensor> any(const Tensor& self, I dim, KeepdimOptions options = {}) {
+  return any(self, list_of(dim), options);
+}
+template <class I>
+IfNumber<I, Tensor> all(const Tensor& self, I dim, KeepdimOptions options = {}) {
+  return all(self, list_of(dim), options);
+}
+template <class I>
+IfNumber<I, Tensor> var(const Tensor& self, I dim, VarOptions options = {}) {
+  return var(self, list_of(dim), options);
+}
+template <class I>
+IfNumber<I, Tensor> std(const Tensor& self, I dim, VarOptions options = {}) {
+  return std(self, list_of(dim), options);
+}
+template <class I>
+IfNumber<I, Tensor> logsumexp(const Tensor& self, I dim, KeepdimOptions options = {}) {
+  return logsumexp(self, list_of(dim), options);
+}
+
+// With the dimensions by name, too: sum(x, {.dim = -1, .keepdim = true}). A number, or {0, 1}.
+template <class O = DimReduceOptions>
+OnlyOf<O, DimReduceOptions, Tensor> sum(const Tensor& self, const O& options) {
+  return self.sum(options);
+}
+template <class O = DimReduceOptions>
+OnlyOf<O, DimReduceOptions, Tensor> mean(const Tensor& self, const O& options) {
+  return self.mean(options);
+}
+template <class O = DimReduceOptions>
+OnlyOf<O, DimReduceOptions, Tensor> prod(const Tensor& self, const O& options) {
+  return self.prod(options);
+}
+template <class O = DimKeepdimOptions>
+OnlyOf<O, DimKeepdimOptions, Tensor> amax(const Tensor& self, const O& options) {
+  return self.amax(options);
+}
+template <class O = DimKeepdimOptions>
+OnlyOf<O, DimKeepdimOptions, Tensor> amin(const Tensor& self, const O& options) {
+  return self.amin(options);
+}
+template <class O = DimKeepdimOptions>
+OnlyOf<O, DimKeepdimOptions, Tensor> any(const Tensor& self, const O& options) {
+  return self.any(options);
+}
+template <class O = DimKeepdimOptions>
+OnlyOf<O, DimKeepdimOptions, Tensor> all(const Tensor& self, const O& options) {
+  return self.all(options);
+}
+template <class O = DimVarOptions>
+OnlyOf<O, DimVarOptions, Tensor> var(const Tensor& self, const O& options) {
+  return self.var(options);
+}
+template <class O = DimVarOptions>
+OnlyOf<O, DimVarOptions, Tensor> std(const Tensor& self, const O& options) {
+  return self.std(options);
+}
+inline Tensor norm(const Tensor& self, const NormOptions& options) { return self.norm(options); }
+template <class O = DimKeepdimOptions>
+OnlyOf<O, DimKeepdimOptions, Tensor> logsumexp(const Tensor& self, const O& options) {
+  return self.logsumexp(options);
+}
+template <class O = GivenDimOptions>
+OnlyOf<O, GivenDimOptions, std::tuple<Tensor, Tensor>> max(const Tensor& self, const O& options) {
+  return self.max(options);
+}
+template <class O = GivenDimOptions>
+OnlyOf<O, GivenDimOptions, std::tuple<Tensor, Tensor>> min(const Tensor& self, const O& options) {
+  return self.min(options);
+}
+template <class O = GivenDimDTypeOptions>
+OnlyOf<O, GivenDimDTypeOptions, Tensor> cumsum(const Tensor& self, const O& options) {
+  return self.cumsum(options);
+}
+template <class O = GivenDimDTypeOptions>
+OnlyOf<O, GivenDimDTypeOptions, Tensor> cumprod(const Tensor& self, const O& options) {
+  return self.cumprod(options);
+}
+
+// The variance, or the standard deviation, and the mean.
+TENON_API std::tuple<Tensor, Tensor> var_mean(const Tensor& self, const DimList& dim = {},
+                                              VarOptions options = {});
+TENON_API std::tuple<Tensor, Tensor> std_mean(const Tensor& self, const DimList& dim = {},
+                                              VarOptions options = {});
+template <class O = DimVarOptions>
+OnlyOf<O, DimVarOptions, std::tuple<Tensor, Tensor>> var_mean(const Tensor& self,
+                                                              const O& options) {
+  return var_mean(self, options.dim,
+                  VarOptions{options.unbiased, options.correction, options.keepdim});
+}
+template <class O = DimVarOptions>
+OnlyOf<O, DimVarOptions, std::tuple<Tensor, Tensor>> std_mean(const Tensor& self,
+                                                              const O& options) {
+  return std_mean(self, options.dim,
+                  VarOptions{options.unbiased, options.correction, options.keepdim});
+}
+template <class I>
+IfNumber<I, std::tuple<Tensor, Tensor>> var_mean(const Tensor& self, I dim,
+                                                 VarOptions options = {}) {
+  return var_mean(self, list_of(dim), options);
+}
+template <class I>
+IfNumber<I, std::tuple<Tensor, Tensor>> std_mean(const Tensor& self, I dim,
+                                                 VarOptions options = {}) {
+  return std_mean(self, list_of(dim), options);
+}
 
 // The same, written into memory that is there.
 TENON_API const Tensor& sum_out(const Tensor& out, const Tensor& self, const Dims& dim = {},

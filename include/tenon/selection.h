@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "tenon/api.h"
 #include "tenon/arithmetic.h"
@@ -65,6 +66,9 @@ inline Tensor where(const Tensor& condition, const Scalar& self, const Scalar& o
   return where(condition, wrapped_number(self), wrapped_number(other));
 }
 
+// Where it holds, or is not zero: the positions along each dimension (nonzero_as_tuple).
+TENON_API std::vector<Tensor> where(const Tensor& condition);
+
 TENON_API const Tensor& where_out(const Tensor& out, const Tensor& condition, const Tensor& self,
                                   const Tensor& other);
 
@@ -74,6 +78,12 @@ TENON_API const Tensor& where_out(const Tensor& out, const Tensor& condition, co
 TENON_API Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value);
 inline Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) {
   return masked_fill(self, mask, wrapped_number(value));
+}
+
+// A copy with the first elements of source, one after another, where the mask, which broadcasts,
+// holds. ShapeError if source has too few.
+inline Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
+  return self.masked_scatter(mask, source);
 }
 
 struct ClampTensorOptions {
@@ -86,6 +96,15 @@ TENON_API Tensor clamp(const Tensor& self, const ClampOptions& options);
 TENON_API Tensor clamp(const Tensor& self, const ClampTensorOptions& options);
 TENON_API const Tensor& clamp_(const Tensor& self, const ClampOptions& options);
 TENON_API const Tensor& clamp_(const Tensor& self, const ClampTensorOptions& options);
+inline Tensor clip(const Tensor& self, const ClampOptions& options) { return clamp(self, options); }
+inline Tensor clip(const Tensor& self, const ClampTensorOptions& options) {
+  return clamp(self, options);
+}
+inline const Tensor& clip_(const Tensor& self, const ClampOptions& options) {
+  return clamp_(self, options);
+}
+inline Tensor clamp_min(const Tensor& self, const Scalar& min) { return clamp(self, {.min = min}); }
+inline Tensor clamp_max(const Tensor& self, const Scalar& max) { return clamp(self, {.max = max}); }
 TENON_API const Tensor& clamp_out(const Tensor& out, const Tensor& self,
                                   const ClampOptions& options);
 TENON_API const Tensor& clamp_out(const Tensor& out, const Tensor& self,

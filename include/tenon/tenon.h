@@ -83,6 +83,7 @@
 #include "tenon/tensor.h"
 #include "tenon/threads.h"
 #include "tenon/triangles.h"
+#include "tenon/type_info.h"
 #include "tenon/value.h"
 #include "tenon/version.h"
 #include "tenon/warning.h"

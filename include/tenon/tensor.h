@@ -129,6 +129,7 @@ class TENON_API Tensor : public TensorArithmetic, public TensorReductions, publi
 
   // References are good until the tensor is swapped, given other data, or gone.
   const Shape& shape() const;
+  const Shape& size() const { return shape(); }
   std::int64_t size(std::int64_t dim) const;
   const Dims& stride() const;
   std::int64_t stride(std::int64_t dim) const;
@@ -210,6 +211,8 @@ class TENON_API Tensor : public TensorArithmetic, public TensorReductions, publi
   }
   Tensor view_as(const Tensor& other) const;
   Tensor reshape(const Shape& shape) const;  // a view if that can be, else a copy
+  Tensor reshape_as(const Tensor& other) const { return reshape(other.shape()); }
+  Tensor ravel() const { return reshape(-1); }
   Tensor slice(std::int64_t dim = 0, std::optional<std::int64_t> start = {},
                std::optional<std::int64_t> end = {}, std::int64_t step = 1) const;
   Tensor narrow(std::int64_t dim, std::int64_t start, std::int64_t length) const;
@@ -218,6 +221,9 @@ class TENON_API Tensor : public TensorArithmetic, public TensorReductions, publi
   Tensor transpose(std::int64_t dim0, std::int64_t dim1) const;
   Tensor permute(const Dims& dims) const;
   Tensor movedim(const Dims& source, const Dims& destination) const;
+  Tensor moveaxis(const Dims& source, const Dims& destination) const {
+    return movedim(source, destination);
+  }
   Tensor t() const;
   Tensor mT() const;  // the last two dimensions exchanged
   Tensor T() const;   // all dimensions in reverse order
@@ -251,6 +257,16 @@ class TENON_API Tensor : public TensorArithmetic, public TensorReductions, publi
   std::vector<Tensor> chunk(std::int64_t chunks, std::int64_t dim = 0) const;
   std::vector<Tensor> chunk(std::int64_t chunks, DimOptions options) const {
     return chunk(chunks, options.dim);
+  }
+  // So many pieces whose sizes differ by 1 at most, or the pieces between positions. (A list of one
+  // number is taken for a number of pieces.)
+  std::vector<Tensor> tensor_split(std::int64_t sections, std::int64_t dim = 0) const;
+  std::vector<Tensor> tensor_split(std::int64_t sections, DimOptions options) const {
+    return tensor_split(sections, options.dim);
+  }
+  std::vector<Tensor> tensor_split(const Dims& indices, std::int64_t dim = 0) const;
+  std::vector<Tensor> tensor_split(const Dims& indices, DimOptions options) const {
+    return tensor_split(indices, options.dim);
   }
   std::vector<Tensor> unbind(std::int64_t dim = 0) const;
   std::vector<Tensor> unbind(DimOptions options) const { return unbind(options.dim); }
@@ -302,6 +318,8 @@ class TENON_API Tensor : public TensorArithmetic, public TensorReductions, publi
   // Writes the value where the mask, of bools, holds (tenon/selection.h).
   const Tensor& masked_fill_(const Tensor& mask, const Tensor& value) const;
   const Tensor& masked_fill_(const Tensor& mask, const Scalar& value) const;
+  // Writes the first elements of source, one after another, where the mask holds.
+  const Tensor& masked_scatter_(const Tensor& mask, const Tensor& source) const;
   const Tensor& index_put_(std::initializer_list<TensorIndex> indices, const Tensor& value) const;
   const Tensor& index_put_(std::initializer_list<TensorIndex> indices, const Scalar& value) const;
 

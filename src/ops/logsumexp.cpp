@@ -93,7 +93,7 @@ struct Rule<op::nan_to_num> {
   }
 };
 
-Tensor logsumexp(const Tensor& self, const Dims& dim, KeepdimOptions options) {
+Tensor logsumexp(const Tensor& self, const DimList& dim, KeepdimOptions options) {
   return call<op::logsumexp>(self, dim, options.keepdim);
 }
 Tensor nan_to_num(const Tensor& self, const NanToNumOptions& options) {

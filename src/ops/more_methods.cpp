@@ -1,20 +1,37 @@
 // More methods of Tensor that are functions with another spelling.
 #include "ops/itself.h"
+#include "tenon/activation.h"
+#include "tenon/arithmetic.h"
 #include "tenon/counting.h"
 #include "tenon/detail/tensor_methods.h"
 #include "tenon/factories.h"
 #include "tenon/geometry.h"
 #include "tenon/matmul.h"
+#include "tenon/ops.h"
+#include "tenon/picking.h"
 #include "tenon/random.h"
 #include "tenon/rearranging.h"
 #include "tenon/reductions.h"
 #include "tenon/selection.h"
+#include "tenon/sorting.h"
 #include "tenon/triangles.h"
 
 namespace tenon {
 
 Tensor TensorMethods::baddbmm(const Tensor& batch1, const Tensor& batch2) const {
   return tenon::baddbmm(itself(*this), batch1, batch2);
+}
+
+Tensor TensorMethods::baddbmm(const Tensor& batch1, const Tensor& batch2,
+                              const AddmmOptions& options) const {
+  return tenon::baddbmm(itself(*this), batch1, batch2, options);
+}
+Tensor TensorMethods::addmm(const Tensor& mat1, const Tensor& mat2) const {
+  return tenon::addmm(itself(*this), mat1, mat2);
+}
+Tensor TensorMethods::addmm(const Tensor& mat1, const Tensor& mat2,
+                            const AddmmOptions& options) const {
+  return tenon::addmm(itself(*this), mat1, mat2, options);
 }
 
 Tensor TensorMethods::tril(std::int64_t diagonal) const {
@@ -27,6 +44,13 @@ Tensor TensorMethods::tril(TriangleOptions options) const { return tril(options.
 Tensor TensorMethods::triu(TriangleOptions options) const { return triu(options.diagonal); }
 Tensor TensorMethods::diag(std::int64_t diagonal) const {
   return tenon::diag(itself(*this), diagonal);
+}
+Tensor TensorMethods::diag(TriangleOptions options) const { return diag(options.diagonal); }
+const Tensor& TensorMethods::tril_(TriangleOptions options) const {
+  return tril_(options.diagonal);
+}
+const Tensor& TensorMethods::triu_(TriangleOptions options) const {
+  return triu_(options.diagonal);
 }
 Tensor TensorMethods::diag_embed(DiagEmbedOptions options) const {
   return tenon::diag_embed(itself(*this), options);
@@ -61,6 +85,9 @@ Tensor TensorMethods::repeat_interleave(const Tensor& repeats, std::int64_t dim)
 Tensor TensorMethods::rot90(std::int64_t k, const Dims& dims) const {
   return tenon::rot90(itself(*this), k, dims);
 }
+Tensor TensorMethods::rot90(const Rot90Options& options) const {
+  return tenon::rot90(itself(*this), options);
+}
 Tensor TensorMethods::swapaxes(std::int64_t axis0, std::int64_t axis1) const {
   return itself(*this).transpose(axis0, axis1);
 }
@@ -68,7 +95,7 @@ Tensor TensorMethods::swapdims(std::int64_t dim0, std::int64_t dim1) const {
   return itself(*this).transpose(dim0, dim1);
 }
 
-Tensor TensorMethods::logsumexp(const Dims& dim, KeepdimOptions options) const {
+Tensor TensorMethods::logsumexp(const DimList& dim, KeepdimOptions options) const {
   return tenon::logsumexp(itself(*this), dim, options);
 }
 Tensor TensorMethods::nan_to_num(const NanToNumOptions& options) const {
@@ -84,6 +111,52 @@ Tensor TensorMethods::multinomial(std::int64_t num_samples, MultinomialOptions o
   return tenon::multinomial(itself(*this), num_samples, {.replacement = options.replacement});
 }
 Tensor TensorMethods::bincount() const { return tenon::bincount(itself(*this)); }
+Tensor TensorMethods::bincount(const BincountOptions& options) const {
+  return tenon::bincount(itself(*this), options);
+}
+Tensor TensorMethods::cross(const Tensor& other, DimOptions options) const {
+  return tenon::cross(itself(*this), other, options);
+}
+Tensor TensorMethods::take_along_dim(const Tensor& indices, TakeAlongDimOptions options) const {
+  return tenon::take_along_dim(itself(*this), indices, options.dim);
+}
+UniqueResult TensorMethods::unique() const { return tenon::unique(itself(*this)); }
+UniqueResult TensorMethods::unique(UniqueOptions options) const {
+  return tenon::unique(itself(*this), options);
+}
+Tensor TensorArithmetic::div(const Tensor& other, DivOptions options) const {
+  return tenon::div(itself(*this), other, options);
+}
+Tensor TensorArithmetic::div(const Scalar& other, DivOptions options) const {
+  return tenon::div(itself(*this), other, options);
+}
+Tensor TensorArithmetic::round(RoundOptions options) const {
+  return tenon::round(itself(*this), options);
+}
+Tensor TensorMethods::hardshrink(LambdOptions options) const {
+  return tenon::hardshrink(itself(*this), options);
+}
+
+bool TensorMethods::equal(const Tensor& other) const { return tenon::equal(itself(*this), other); }
+bool TensorMethods::allclose(const Tensor& other) const {
+  return tenon::allclose(itself(*this), other);
+}
+bool TensorMethods::allclose(const Tensor& other, CloseOptions options) const {
+  return tenon::allclose(itself(*this), other, options);
+}
+Tensor TensorMethods::isclose(const Tensor& other) const {
+  return tenon::isclose(itself(*this), other);
+}
+Tensor TensorMethods::isclose(const Tensor& other, CloseOptions options) const {
+  return tenon::isclose(itself(*this), other, options);
+}
+
+Tensor TensorMethods::clamp(const ClampTensorOptions& options) const {
+  return tenon::clamp(itself(*this), options);
+}
+Tensor TensorMethods::clip(const ClampOptions& options) const { return clamp(options); }
+Tensor TensorMethods::clip(const ClampTensorOptions& options) const { return clamp(options); }
+const Tensor& TensorMethods::clip_(const ClampOptions& options) const { return clamp_(options); }
 
 namespace {
 
@@ -110,6 +183,9 @@ Tensor TensorMethods::new_full(const Shape& size, const Scalar& fill_value,
                                const NewOptions& options) const {
   return full(size, fill_value, like(itself(*this), options));
 }
+Tensor TensorMethods::new_tensor(const NestedNumbers& data, const NewOptions& options) const {
+  return tensor(data, like(itself(*this), options));
+}
 Tensor TensorMethods::type_as(const Tensor& other) const { return itself(*this).to(other); }
 
 Tensor TensorMethods::float_() const { return itself(*this).to(float32); }
@@ -117,6 +193,8 @@ Tensor TensorMethods::double_() const { return itself(*this).to(float64); }
 Tensor TensorMethods::half() const { return itself(*this).to(float16); }
 Tensor TensorMethods::long_() const { return itself(*this).to(int64); }
 Tensor TensorMethods::int_() const { return itself(*this).to(int32); }
+Tensor TensorMethods::bool_() const { return itself(*this).to(tenon::bool_); }
+Tensor TensorMethods::bfloat16() const { return itself(*this).to(tenon::bfloat16); }
 std::int64_t TensorMethods::ndim() const { return itself(*this).dim(); }
 Tensor TensorMethods::clamp_min(const Scalar& min) const {
   return itself(*this).clamp({.min = min});
@@ -125,6 +203,16 @@ Tensor TensorMethods::clamp_max(const Scalar& max) const {
   return itself(*this).clamp({.max = max});
 }
 
+Tensor TensorReductions::std(const DimList& dim, VarOptions options) const {
+  return tenon::std(itself(*this), dim, options);
+}
+Tensor TensorReductions::max(const Tensor& other) const { return tenon::max(itself(*this), other); }
+Tensor TensorReductions::min(const Tensor& other) const { return tenon::min(itself(*this), other); }
+Tensor TensorReductions::norm(const NormOptions& options) const {
+  const Tensor& self = itself(*this);
+  return tenon::norm(options.dtype ? self.to(*options.dtype) : self, options.p, options.dim,
+                     {.keepdim = options.keepdim});
+}
 Tensor TensorReductions::argmax(const ArgOptions& options) const {
   return argmax(options.dim, {.keepdim = options.keepdim});
 }

@@ -315,6 +315,14 @@ Tensor rot90(const Tensor& self, Rot90Options options) {
 std::vector<Tensor> meshgrid(std::span<const Tensor> tensors, MeshgridOptions options) {
   return call<op::meshgrid>(tensors, options.indexing);
 }
+std::vector<Tensor> broadcast_tensors(std::span<const Tensor> tensors) {
+  Shape shape;
+  for (const Tensor& one : tensors) shape = broadcast_shapes(shape, one.shape());
+  std::vector<Tensor> out;
+  out.reserve(tensors.size());
+  for (const Tensor& one : tensors) out.push_back(one.expand(shape));
+  return out;
+}
 Tensor hstack(std::span<const Tensor> tensors) {
   std::vector<Tensor> parts;
   for (const Tensor& t : tensors) parts.push_back(t.dim() == 0 ? t.reshape({1}) : t);

@@ -444,23 +444,25 @@ struct Rule<op::cumprod> : AccumulateRule<op::cumprod, ReduceFunction::prod> {
   }
 };
 
-Tensor sum(const Tensor& self, const Dims& dim, ReduceOptions options) {
+Tensor sum(const Tensor& self, const DimList& dim, ReduceOptions options) {
   return call<op::sum>(self, dim, options.keepdim, options.dtype);
 }
-Tensor mean(const Tensor& self, const Dims& dim, ReduceOptions options) {
+Tensor mean(const Tensor& self, const DimList& dim, ReduceOptions options) {
   return call<op::mean>(self, dim, options.keepdim, options.dtype);
 }
-Tensor prod(const Tensor& self, const Dims& dim, ReduceOptions options) {
+Tensor prod(const Tensor& self, const DimList& dim, ReduceOptions options) {
   return call<op::prod>(self, dim, options.keepdim, options.dtype);
 }
-Tensor amax(const Tensor& self, const Dims& dim, KeepdimOptions options) {
+Tensor amax(const Tensor& self, const DimList& dim, KeepdimOptions options) {
   return call<op::amax>(self, dim, options.keepdim);
 }
-Tensor amin(const Tensor& self, const Dims& dim, KeepdimOptions options) {
+Tensor amin(const Tensor& self, const DimList& dim, KeepdimOptions options) {
   return call<op::amin>(self, dim, options.keepdim);
 }
 Tensor max(const Tensor& self) { return call<op::max>(self); }
 Tensor min(const Tensor& self) { return call<op::min>(self); }
+Tensor max(const Tensor& self, const Tensor& other) { return maximum(self, other); }
+Tensor min(const Tensor& self, const Tensor& other) { return minimum(self, other); }
 std::tuple<Tensor, Tensor> max(const Tensor& self, std::int64_t dim, KeepdimOptions options) {
   return call<op::max_dim>(self, dim, options.keepdim);
 }
@@ -473,20 +475,37 @@ Tensor argmax(const Tensor& self, std::optional<std::int64_t> dim, KeepdimOption
 Tensor argmin(const Tensor& self, std::optional<std::int64_t> dim, KeepdimOptions options) {
   return call<op::argmin>(self, dim, options.keepdim);
 }
-Tensor any(const Tensor& self, const Dims& dim, KeepdimOptions options) {
+Tensor any(const Tensor& self, const DimList& dim, KeepdimOptions options) {
   return call<op::any>(self, dim, options.keepdim);
 }
-Tensor all(const Tensor& self, const Dims& dim, KeepdimOptions options) {
+Tensor all(const Tensor& self, const DimList& dim, KeepdimOptions options) {
   return call<op::all>(self, dim, options.keepdim);
 }
 Tensor count_nonzero(const Tensor& self, const Dims& dim) {
   return call<op::count_nonzero>(self, dim);
 }
-Tensor var(const Tensor& self, const Dims& dim, VarOptions options) {
-  return call<op::var>(self, dim, options.correction, options.keepdim);
+namespace {
+
+double correction_of(const VarOptions& options) {
+  if (options.unbiased && options.correction)
+    throw ValueError("var: unbiased and correction are two words for one thing: give one of them");
+  if (options.unbiased) return *options.unbiased ? 1 : 0;
+  return options.correction.value_or(1);
 }
-Tensor std(const Tensor& self, const Dims& dim, VarOptions options) {
-  return call<op::std_>(self, dim, options.correction, options.keepdim);
+
+}  // namespace
+
+Tensor var(const Tensor& self, const DimList& dim, VarOptions options) {
+  return call<op::var>(self, dim, correction_of(options), options.keepdim);
+}
+Tensor std(const Tensor& self, const DimList& dim, VarOptions options) {
+  return call<op::std_>(self, dim, correction_of(options), options.keepdim);
+}
+std::tuple<Tensor, Tensor> var_mean(const Tensor& self, const DimList& dim, VarOptions options) {
+  return {var(self, dim, options), mean(self, dim, {.keepdim = options.keepdim})};
+}
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, const DimList& dim, VarOptions options) {
+  return {std(self, dim, options), mean(self, dim, {.keepdim = options.keepdim})};
 }
 Tensor norm(const Tensor& self, double p, const Dims& dim, KeepdimOptions options) {
   return call<op::norm>(self, p, dim, options.keepdim);
@@ -555,10 +574,10 @@ const Tensor& argmin_out(const Tensor& out, const Tensor& self, std::optional<st
   return into<op::argmin>(out, self, dim, options.keepdim);
 }
 const Tensor& var_out(const Tensor& out, const Tensor& self, const Dims& dim, VarOptions options) {
-  return into<op::var>(out, self, dim, options.correction, options.keepdim);
+  return into<op::var>(out, self, dim, correction_of(options), options.keepdim);
 }
 const Tensor& std_out(const Tensor& out, const Tensor& self, const Dims& dim, VarOptions options) {
-  return into<op::std_>(out, self, dim, options.correction, options.keepdim);
+  return into<op::std_>(out, self, dim, correction_of(options), options.keepdim);
 }
 const Tensor& norm_out(const Tensor& out, const Tensor& self, double p, const Dims& dim,
                        KeepdimOptions options) {

@@ -7,13 +7,16 @@
 #include "ops/elementwise.h"
 #include "ops/gradients.h"
 #include "ops/into.h"
+#include "ops/itself.h"
 #include "ops/operands.h"
 #include "ops/ternary.h"
 #include "tenon/arithmetic.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
+#include "tenon/indexing.h"
 #include "tenon/ops.h"
+#include "tenon/picking.h"
 #include "tenon/reductions.h"
 
 namespace tenon {
@@ -237,6 +240,34 @@ const Tensor& Tensor::masked_fill_(const Tensor& mask, const Tensor& value) cons
 }
 const Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) const {
   return masked_fill_(mask, wrapped_number(value));
+}
+
+std::vector<Tensor> where(const Tensor& condition) { return nonzero_as_tuple(condition); }
+
+const Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source) const {
+  if (dtype() != source.dtype()) {
+    throw DTypeError(
+        concat("masked_scatter_: expected self and source to have same dtypes but got ",
+               info(dtype()).scalar_name, " and ", info(source.dtype()).scalar_name));
+  }
+  if (mask.dtype() != tenon::bool_) {
+    throw DTypeError(concat("masked_scatter_ only supports boolean masks, but got mask with dtype ",
+                            info(mask.dtype()).scalar_name));
+  }
+  const Tensor whole = mask.expand(shape());
+  const std::int64_t wanted = tenon::count_nonzero(whole).item<std::int64_t>();
+  if (source.numel() < wanted) {
+    throw ShapeError(concat(
+        "masked_scatter_: Number of elements of source < number of ones in mask: ", source.numel(),
+        " < ", wanted));
+  }
+  return index_put_({whole}, source.flatten().narrow(0, 0, wanted));
+}
+Tensor TensorMethods::masked_scatter(const Tensor& mask, const Tensor& source) const {
+  const Tensor& self = itself(*this);
+  const Tensor out = self.expand(broadcast_shapes(self.shape(), mask.shape())).clone();
+  out.masked_scatter_(mask, source);
+  return out;
 }
 
 const Tensor& where_out(const Tensor& out, const Tensor& condition, const Tensor& self,

@@ -100,19 +100,19 @@ Tensor TensorMethods::matmul(const Tensor& other) const {
 }
 Tensor TensorMethods::outer(const Tensor& vec2) const { return tenon::outer(itself(*this), vec2); }
 
-Tensor TensorReductions::sum(const Dims& dim, ReduceOptions options) const {
+Tensor TensorReductions::sum(const DimList& dim, ReduceOptions options) const {
   return tenon::sum(itself(*this), dim, options);
 }
-Tensor TensorReductions::mean(const Dims& dim, ReduceOptions options) const {
+Tensor TensorReductions::mean(const DimList& dim, ReduceOptions options) const {
   return tenon::mean(itself(*this), dim, options);
 }
-Tensor TensorReductions::prod(const Dims& dim, ReduceOptions options) const {
+Tensor TensorReductions::prod(const DimList& dim, ReduceOptions options) const {
   return tenon::prod(itself(*this), dim, options);
 }
-Tensor TensorReductions::amax(const Dims& dim, KeepdimOptions options) const {
+Tensor TensorReductions::amax(const DimList& dim, KeepdimOptions options) const {
   return tenon::amax(itself(*this), dim, options);
 }
-Tensor TensorReductions::amin(const Dims& dim, KeepdimOptions options) const {
+Tensor TensorReductions::amin(const DimList& dim, KeepdimOptions options) const {
   return tenon::amin(itself(*this), dim, options);
 }
 Tensor TensorReductions::max() const { return tenon::max(itself(*this)); }
@@ -129,16 +129,16 @@ Tensor TensorReductions::argmax(std::optional<std::int64_t> dim, KeepdimOptions 
 Tensor TensorReductions::argmin(std::optional<std::int64_t> dim, KeepdimOptions options) const {
   return tenon::argmin(itself(*this), dim, options);
 }
-Tensor TensorReductions::any(const Dims& dim, KeepdimOptions options) const {
+Tensor TensorReductions::any(const DimList& dim, KeepdimOptions options) const {
   return tenon::any(itself(*this), dim, options);
 }
-Tensor TensorReductions::all(const Dims& dim, KeepdimOptions options) const {
+Tensor TensorReductions::all(const DimList& dim, KeepdimOptions options) const {
   return tenon::all(itself(*this), dim, options);
 }
 Tensor TensorReductions::count_nonzero(const Dims& dim) const {
   return tenon::count_nonzero(itself(*this), dim);
 }
-Tensor TensorReductions::var(const Dims& dim, VarOptions options) const {
+Tensor TensorReductions::var(const DimList& dim, VarOptions options) const {
   return tenon::var(itself(*this), dim, options);
 }
 Tensor TensorReductions::norm(double p, const Dims& dim, KeepdimOptions options) const {

@@ -161,6 +161,16 @@ struct Rule<op::imag> {
   }
 };
 
+namespace {
+
+void check_can_be_split(const Tensor& self) {
+  if (self.dim() > 0) return;
+  throw ShapeError(
+      "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
+}
+
+}  // namespace
+
 Tensor Tensor::reshape(const Shape& shape) const { return call<op::reshape>(*this, shape); }
 Tensor Tensor::flatten(std::int64_t start_dim, std::int64_t end_dim) const {
   return call<op::flatten>(*this, start_dim, end_dim);
@@ -176,6 +186,37 @@ Tensor Tensor::movedim(const Dims& source, const Dims& destination) const {
 }
 std::vector<Tensor> Tensor::chunk(std::int64_t chunks, std::int64_t dim) const {
   return call<op::chunk>(*this, chunks, dim);
+}
+std::vector<Tensor> Tensor::tensor_split(std::int64_t sections, std::int64_t dim_) const {
+  check_can_be_split(*this);
+  if (sections <= 0) {
+    throw ValueError(
+        concat("tensor_split: number of sections must be larger than 0, got ", sections));
+  }
+  rules::check_pieces(sections, "tensor_split");
+  const std::int64_t size = this->size(dim_), least = size / sections, longer = size % sections;
+  Dims sizes = Dims::filled(static_cast<std::size_t>(sections), least);
+  for (std::int64_t i = 0; i < longer; ++i) ++sizes[static_cast<std::size_t>(i)];
+  std::vector<Tensor> pieces;
+  pieces.reserve(sizes.size());
+  std::int64_t at = 0;
+  for (const std::int64_t length : sizes) {
+    pieces.push_back(slice(dim_, at, at + length));
+    at += length;
+  }
+  return pieces;
+}
+std::vector<Tensor> Tensor::tensor_split(const Dims& indices, std::int64_t dim_) const {
+  check_can_be_split(*this);
+  std::vector<Tensor> pieces;
+  pieces.reserve(indices.size() + 1);
+  std::int64_t at = 0;
+  for (const std::int64_t end : indices) {
+    pieces.push_back(slice(dim_, at, end));
+    at = end;
+  }
+  pieces.push_back(slice(dim_, at));
+  return pieces;
 }
 Tensor Tensor::contiguous(ContiguousOptions options) const {
   // Asked of nobody where there is nothing to do: a user-defined tensor stays the same one too.

@@ -10,6 +10,8 @@
 namespace tenon {
 
 class Tensor;
+struct DivOptions;
+struct RoundOptions;
 
 struct AlphaOptions {
   Scalar alpha = 1;  // a factor of the second operand
@@ -239,6 +241,9 @@ class TENON_API TensorArithmetic {
   Tensor sub(const Tensor& other, AlphaOptions options) const;
   const Tensor& add_(const Tensor& other, AlphaOptions options) const;
   const Tensor& sub_(const Tensor& other, AlphaOptions options) const;
+  Tensor div(const Tensor& other, DivOptions options) const;
+  Tensor div(const Scalar& other, DivOptions options) const;
+  Tensor round(RoundOptions options) const;
 
  protected:
   TensorArithmetic() noexcept = default;

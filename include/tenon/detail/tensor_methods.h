@@ -1,7 +1,6 @@
-// Methods of Tensor whose functions, and what they do, are in tenon/fused.h, tenon/selection.h,
-// tenon/matmul.h, tenon/picking.h, tenon/sorting.h and tenon/activation.h.
-// tenon/matmul.h, tenon/picking.h, tenon/sorting.h, tenon/triangles.h, tenon/rearranging.h,
-// tenon/reductions.h and tenon/random.h.
+// Methods of Tensor whose functions, and what they do, are in tenon/arithmetic.h, tenon/fused.h,
+// tenon/selection.h, tenon/activation.h, tenon/matmul.h, tenon/picking.h, tenon/sorting.h,
+// tenon/triangles.h, tenon/rearranging.h, tenon/reductions.h and tenon/random.h.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,16 @@
 
 namespace tenon {
 
+class NestedNumbers;
 class Tensor;
+struct AddmmOptions;
+struct BincountOptions;
+struct ClampTensorOptions;
+struct CloseOptions;
+struct DimOptions;
+struct LambdOptions;
+struct UniqueOptions;
+struct UniqueResult;
 
 struct ValueOptions {
   Scalar value = 1;  // a factor of the product or quotient
@@ -38,6 +46,10 @@ struct SortOptions {
   std::int64_t dim = -1;
   bool descending = false;
   bool stable = true;  // equals keep their order, whatever is said here
+};
+struct TakeAlongDimOptions {
+  OnlyByName by_name = {};
+  std::optional<std::int64_t> dim = {};  // none: of the flattened tensor
 };
 struct TopkOptions {
   std::int64_t dim = -1;
@@ -92,9 +104,14 @@ class TENON_API TensorMethods {
                          ValueOptions options = {}) const;
 
   Tensor clamp(const ClampOptions& options) const;
+  Tensor clamp(const ClampTensorOptions& options) const;
   const Tensor& clamp_(const ClampOptions& options) const;
+  Tensor clip(const ClampOptions& options) const;  // clamp
+  Tensor clip(const ClampTensorOptions& options) const;
+  const Tensor& clip_(const ClampOptions& options) const;
   Tensor masked_fill(const Tensor& mask, const Tensor& value) const;
   Tensor masked_fill(const Tensor& mask, const Scalar& value) const;
+  Tensor masked_scatter(const Tensor& mask, const Tensor& source) const;
   Tensor where(const Tensor& condition, const Tensor& other) const;
   Tensor where(const Tensor& condition, const Scalar& other) const;
 
@@ -102,6 +119,7 @@ class TENON_API TensorMethods {
   Tensor index_select(std::int64_t dim, const Tensor& index) const;
   Tensor take(const Tensor& index) const;
   Tensor take_along_dim(const Tensor& indices, std::optional<std::int64_t> dim = {}) const;
+  Tensor take_along_dim(const Tensor& indices, TakeAlongDimOptions options) const;
   Tensor masked_select(const Tensor& mask) const;
   Tensor nonzero() const;
   Tensor scatter(std::int64_t dim, const Tensor& index, const Tensor& src,
@@ -132,6 +150,8 @@ class TENON_API TensorMethods {
   std::tuple<Tensor, Tensor> sort(SortOptions options = {}) const;
   Tensor argsort(SortOptions options = {}) const;
   std::tuple<Tensor, Tensor> topk(std::int64_t k, TopkOptions options = {}) const;
+  UniqueResult unique() const;
+  UniqueResult unique(UniqueOptions options) const;
 
   Tensor dot(const Tensor& tensor) const;
   Tensor mv(const Tensor& vec) const;
@@ -139,15 +159,21 @@ class TENON_API TensorMethods {
   Tensor bmm(const Tensor& mat2) const;
   Tensor matmul(const Tensor& other) const;
   Tensor outer(const Tensor& vec2) const;
+  Tensor addmm(const Tensor& mat1, const Tensor& mat2) const;
+  Tensor addmm(const Tensor& mat1, const Tensor& mat2, const AddmmOptions& options) const;
   Tensor baddbmm(const Tensor& batch1, const Tensor& batch2) const;
+  Tensor baddbmm(const Tensor& batch1, const Tensor& batch2, const AddmmOptions& options) const;
 
   Tensor tril(std::int64_t diagonal = 0) const;
   Tensor tril(TriangleOptions options) const;
   Tensor triu(std::int64_t diagonal = 0) const;
   Tensor triu(TriangleOptions options) const;
   const Tensor& tril_(std::int64_t diagonal = 0) const;
+  const Tensor& tril_(TriangleOptions options) const;
   const Tensor& triu_(std::int64_t diagonal = 0) const;
+  const Tensor& triu_(TriangleOptions options) const;
   Tensor diag(std::int64_t diagonal = 0) const;
+  Tensor diag(TriangleOptions options) const;
   Tensor diag_embed(DiagEmbedOptions options = {}) const;
   Tensor trace() const;
 
@@ -162,15 +188,32 @@ class TENON_API TensorMethods {
                            const RepeatInterleaveOptions& options = {}) const;
   Tensor repeat_interleave(const Tensor& repeats, std::int64_t dim) const;
   Tensor rot90(std::int64_t k = 1, const Dims& dims = {0, 1}) const;
+  Tensor rot90(const Rot90Options& options) const;
   Tensor swapaxes(std::int64_t axis0, std::int64_t axis1) const;
   Tensor swapdims(std::int64_t dim0, std::int64_t dim1) const;
 
-  Tensor logsumexp(const Dims& dim, KeepdimOptions options = {}) const;
+  Tensor logsumexp(const DimList& dim, KeepdimOptions options = {}) const;
+  template <class I>
+  IfNumber<I, Tensor> logsumexp(I dim, KeepdimOptions options = {}) const {
+    return logsumexp(list_of(dim), options);
+  }
+  template <class O = DimKeepdimOptions>
+  OnlyOf<O, DimKeepdimOptions, Tensor> logsumexp(const O& options) const {
+    return logsumexp(options.dim, KeepdimOptions{options.keepdim});
+  }
   Tensor nan_to_num(const NanToNumOptions& options = {}) const;
   Tensor cross(const Tensor& other) const;
   Tensor cross(const Tensor& other, std::int64_t dim) const;
+  Tensor cross(const Tensor& other, DimOptions options) const;
   Tensor multinomial(std::int64_t num_samples, MultinomialOptions options = {}) const;
   Tensor bincount() const;
+  Tensor bincount(const BincountOptions& options) const;
+
+  bool equal(const Tensor& other) const;
+  bool allclose(const Tensor& other) const;
+  bool allclose(const Tensor& other, CloseOptions options) const;
+  Tensor isclose(const Tensor& other) const;
+  Tensor isclose(const Tensor& other, CloseOptions options) const;
 
   // Of this tensor's dtype and device, unless others are named.
   Tensor new_empty(const Shape& size, const NewOptions& options = {}) const;
@@ -178,12 +221,15 @@ class TENON_API TensorMethods {
   Tensor new_ones(const Shape& size, const NewOptions& options = {}) const;
   Tensor new_full(const Shape& size, const Scalar& fill_value,
                   const NewOptions& options = {}) const;
+  Tensor new_tensor(const NestedNumbers& data, const NewOptions& options = {}) const;
   // Of that dtype; itself if it is.
   Tensor float_() const;
   Tensor double_() const;
   Tensor half() const;
   Tensor long_() const;
   Tensor int_() const;
+  Tensor bool_() const;
+  Tensor bfloat16() const;
   std::int64_t ndim() const;
   Tensor clamp_min(const Scalar& min) const;
   Tensor clamp_max(const Scalar& max) const;
@@ -191,7 +237,16 @@ class TENON_API TensorMethods {
 
   Tensor softmax(std::int64_t dim, DTypeOption options = {}) const;
   Tensor log_softmax(std::int64_t dim, DTypeOption options = {}) const;
+  template <class O = GivenDimDTypeOptions>
+  OnlyOf<O, GivenDimDTypeOptions, Tensor> softmax(const O& options) const {
+    return softmax(options.dim, DTypeOption{options.dtype});
+  }
+  template <class O = GivenDimDTypeOptions>
+  OnlyOf<O, GivenDimDTypeOptions, Tensor> log_softmax(const O& options) const {
+    return log_softmax(options.dim, DTypeOption{options.dtype});
+  }
   Tensor hardshrink(double lambd = 0.5) const;
+  Tensor hardshrink(LambdOptions options) const;
 
  protected:
   TensorMethods() noexcept = default;
