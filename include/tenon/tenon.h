@@ -26,6 +26,7 @@
 #include "tenon/fused.h"
 #include "tenon/generator.h"
 #include "tenon/geometry.h"
+#include "tenon/grid_sampling.h"
 #include "tenon/indexing.h"
 #include "tenon/interpolation.h"
 #include "tenon/key_map.h"
