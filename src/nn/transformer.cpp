@@ -67,12 +67,33 @@ bool detects_causal(const Tensor& mask, std::optional<bool> said, const Tensor& 
   return equal(mask, causal);
 }
 
+// The activation becomes a child if it is a layer; else there is no such child.
+template <class M>
+void take_layer(M& of) {
+  if (of.activation.layer()) {
+    of.activation_layer = of.activation.layer();
+  } else {
+    of.remove("activation");
+  }
+}
+// The child's result, because a clone has a child of its own.
+template <class M>
+Tensor activated(M& of, const Tensor& x) {
+  return of.activation_layer ? of.activation_layer(x) : of.activation(x);
+}
+
 template <class M>
 void fill_with_clones(ModuleList<M>& list, const M& layer, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) list.append(clone(layer));
 }
 
 }  // namespace
+
+TransformerActivation::TransformerActivation(std::shared_ptr<Layer> layer, int)
+    : function_([at = layer.get()](const Tensor& input) { return (*at)(input); }),
+      layer_(std::move(layer)) {
+  if (!layer_) throw ValueError("a layer that is null cannot be an activation");
+}
 
 TransformerEncoderLayer::TransformerEncoderLayer(std::int64_t d_model, std::int64_t nhead,
                                                  const Options& options)
@@ -85,7 +106,9 @@ TransformerEncoderLayer::TransformerEncoderLayer(std::int64_t d_model, std::int6
       norm2(this, "norm2", d_model, norm_of(options)),
       dropout1(this, "dropout1", options.dropout),
       dropout2(this, "dropout2", options.dropout),
-      activation(options.activation) {}
+      activation(options.activation) {
+  take_layer(*this);
+}
 
 Tensor TransformerEncoderLayer::forward(const Tensor& src,
                                         const TransformerEncoderLayerCall& options) {
@@ -94,7 +117,7 @@ Tensor TransformerEncoderLayer::forward(const Tensor& src,
                              options.is_causal));
   };
   const auto feed = [&](const Tensor& x) {
-    return dropout2(linear2(dropout(activation(linear1(x)))));
+    return dropout2(linear2(dropout(activated(*this, linear1(x)))));
   };
   if (norm_first) {
     const Tensor x = src + attend(norm1(src));
@@ -118,7 +141,9 @@ TransformerDecoderLayer::TransformerDecoderLayer(std::int64_t d_model, std::int6
       dropout1(this, "dropout1", options.dropout),
       dropout2(this, "dropout2", options.dropout),
       dropout3(this, "dropout3", options.dropout),
-      activation(options.activation) {}
+      activation(options.activation) {
+  take_layer(*this);
+}
 
 Tensor TransformerDecoderLayer::forward(const Tensor& tgt, const Tensor& memory,
                                         const TransformerDecoderLayerCall& options) {
@@ -131,7 +156,7 @@ Tensor TransformerDecoderLayer::forward(const Tensor& tgt, const Tensor& memory,
                              options.memory_key_padding_mask, options.memory_is_causal));
   };
   const auto feed = [&](const Tensor& x) {
-    return dropout3(linear2(dropout(activation(linear1(x)))));
+    return dropout3(linear2(dropout(activated(*this, linear1(x)))));
   };
   if (norm_first) {
     Tensor x = tgt + attend(norm1(tgt));

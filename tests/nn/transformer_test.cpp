@@ -530,5 +530,61 @@ TEST(Transformers, SayWhatDoesNotFit) {
                            "[5, 3, 6]");
 }
 
+TEST(Transformer, TakesALayerAsItsActivation) {
+  const auto prelu = make<PReLU>();
+  TransformerEncoderLayer layer(8, 2, {.dim_feedforward = 16, .dropout = 0, .activation = prelu});
+  EXPECT_TRUE(layer.activation_layer);
+  EXPECT_EQ(layer.state_dict().size(), 13);
+  EXPECT_TRUE(layer.state_dict().contains("activation.weight"));
+  EXPECT_THAT(layer.repr(), testing::EndsWith("  (activation): PReLU(num_parameters=1)\n)"));
+  // Clones have their own.
+  TransformerEncoder encoder(layer, 2);
+  const Tensor x = ones({3, 2, 8});
+  const Tensor before = encoder(x);
+  {
+    const NoGradScope scope;
+    prelu->weight->fill_(2);
+  }
+  EXPECT_TRUE(equal(encoder(x), before));
+  EXPECT_NE(layer(x).sum().item<double>(), encoder.layers[0](x).sum().item<double>());
+  {
+    const NoGradScope scope;
+    encoder.layers[0].activation_layer->parameters()[0].fill_(2);
+  }
+  EXPECT_TRUE(equal(encoder.layers[0](x), layer(x)));
+
+  // A layer by value, a function, and a name are one thing; the last two are no children.
+  const auto with = [&](const TransformerActivation& activation) {
+    manual_seed(5);
+    TransformerDecoderLayer made(8, 2,
+                                 {.dim_feedforward = 16, .dropout = 0, .activation = activation});
+    return std::pair(made(x, x), made.repr().find("(activation): GELU") != std::string::npos);
+  };
+  const auto [by_layer, is_child] = with(GELU());
+  const auto [by_name, is_named_child] = with("gelu");
+  const auto [by_function, is_other_child] = with([](const Tensor& t) { return gelu(t); });
+  EXPECT_TRUE(is_child);
+  EXPECT_FALSE(is_named_child || is_other_child);
+  EXPECT_TRUE(equal(by_layer, by_name));
+  EXPECT_TRUE(equal(by_layer, by_function));
+  expect_error<ValueError>(
+      [] { TransformerEncoderLayer(8, 2, {.activation = std::shared_ptr<GELU>()}); }, "null");
+}
+
+// PyTorch gives this with enable_nested_tensor=False, and in training; without gradients its
+// encoder writes zeros where the padding is (docs/divergences.md).
+TEST(Transformer, CalculatesPaddingLikeTheRestInEveryMode) {
+  TransformerEncoder encoder(
+      TransformerEncoderLayer(8, 2, {.dim_feedforward = 16, .dropout = 0, .batch_first = true}), 2);
+  const Tensor x = arange(64, {.dtype = float32}).sin().view({2, 4, 8});
+  const Tensor padding = tensor({{false, false, false, true}, {false, false, true, true}});
+  const Tensor trained = encoder(x, {.src_key_padding_mask = padding});
+  encoder.eval();
+  const NoGradScope scope;
+  const Tensor evaluated = encoder(x, {.src_key_padding_mask = padding});
+  EXPECT_TRUE(allclose(evaluated, trained));
+  EXPECT_TRUE((evaluated.abs().sum(-1) > 0).all().item<bool>());
+}
+
 }  // namespace
 }  // namespace tenon::nn

@@ -27,7 +27,8 @@
 
 namespace tenon::nn {
 
-// "relu", "gelu", or any function of a tensor.
+// "relu", "gelu", any function of a tensor, or a layer: .activation = nn::make<nn::PReLU>(), which
+// becomes the child "activation" of what it is given to.
 class TENON_API TransformerActivation {
  public:
   TransformerActivation(const char* name) : TransformerActivation(std::string(name)) {}
@@ -35,13 +36,23 @@ class TENON_API TransformerActivation {
   TransformerActivation(const std::string& name);
   template <class F>
     requires(!std::same_as<std::remove_cvref_t<F>, TransformerActivation> &&
-             std::is_invocable_r_v<Tensor, F&, const Tensor&>)
+             !std::derived_from<F, Module> && std::is_invocable_r_v<Tensor, F&, const Tensor&>)
   TransformerActivation(F function) : function_(std::move(function)) {}
+  template <std::derived_from<Layer> M>
+  TransformerActivation(std::shared_ptr<M> layer)
+      : TransformerActivation(std::shared_ptr<Layer>(std::move(layer)), 0) {}
+  template <std::derived_from<Layer> M>
+  TransformerActivation(const M& layer) : TransformerActivation(clone(layer)) {}
 
   Tensor operator()(const Tensor& input) const { return function_(input); }
+  const std::shared_ptr<Layer>& layer() const noexcept { return layer_; }  // null if it is none
 
  private:
+  // ValueError for one that is null.
+  TransformerActivation(std::shared_ptr<Layer> layer, int);
+
   std::function<Tensor(const Tensor&)> function_;
+  std::shared_ptr<Layer> layer_;
 };
 
 struct TransformerLayerOptions {
@@ -78,6 +89,7 @@ class TENON_API TransformerEncoderLayer
   Child<LayerNorm> norm1, norm2;
   Child<Dropout> dropout1, dropout2;
   TransformerActivation activation;
+  Child<Layer> activation_layer{this, "activation", nullptr};  // if it is a layer
 
  protected:
   Tensor forward(const Tensor& src, const TransformerEncoderLayerCall& options) override;
@@ -107,6 +119,7 @@ class TENON_API TransformerDecoderLayer
   Child<LayerNorm> norm1, norm2, norm3;
   Child<Dropout> dropout1, dropout2, dropout3;
   TransformerActivation activation;
+  Child<Layer> activation_layer{this, "activation", nullptr};  // if it is a layer
 
  protected:
   Tensor forward(const Tensor& tgt, const Tensor& memory,
