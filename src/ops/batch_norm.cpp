@@ -82,7 +82,7 @@ struct Rule<op::batch_norm> {
       throw ValueError(
           concat("Expected more than 1 value per channel when training, got input "
                  "size ",
-                 bracketed(input.shape())));
+                 input.shape().repr()));
     }
     const auto check_there = [&](const char* name, const std::optional<Tensor>& running) {
       if (training || running) return;
@@ -148,7 +148,7 @@ struct Rule<op::instance_norm> {
     }
     if (use_input_stats && plane_of(input) == 1) {
       throw ValueError(concat("Expected more than 1 spatial element when training, got input size ",
-                              bracketed(input.shape())));
+                              input.shape().repr()));
     }
     if (!use_input_stats && (!running_mean || !running_var)) {
       throw ValueError(

@@ -43,8 +43,15 @@ void check_pair(const OpInfo& op, const char* one_name, const Tensor& one, const
   const Tensor both[] = {one, other};
   same_device(op.name(), both);
   if (one.dtype() != other.dtype()) {
-    throw DTypeError(concat(op.name(), ": ", one_name, " is of dtype ", repr(one.dtype()), " but ",
-                            other_name, " of ", repr(other.dtype()), ": convert one with to()"));
+    // Of linear's factors first what PyTorch says, which is what people look for.
+    const bool factors = &op == &op::linear::info && std::string_view(other_name) == "weight";
+    const std::string words = factors ? concat("mat1 and mat2 must have the same dtype, but got ",
+                                               info(one.dtype()).scalar_name, " and ",
+                                               info(other.dtype()).scalar_name, ": ")
+                                      : std::string();
+    throw DTypeError(concat(words, op.name(), ": ", one_name, " is of dtype ", repr(one.dtype()),
+                            " but ", other_name, " of ", repr(other.dtype()),
+                            ": convert one with to()"));
   }
 }
 
@@ -86,9 +93,13 @@ struct Rule<op::linear> {
                               " dimensions, and should be (out, in) or (in)"));
     }
     if (input.size(-1) != weight.size(-1)) {
-      throw ShapeError(concat("linear: ", of_shape("input", input), " has ", input.size(-1),
-                              " features but ", of_shape("weight", weight), " expects ",
-                              weight.size(-1)));
+      // First what PyTorch says, which is what people look for.
+      const std::int64_t features = std::max<std::int64_t>(input.size(-1), 1);
+      throw ShapeError(concat(
+          "mat1 and mat2 shapes cannot be multiplied (", input.numel() / features, "x",
+          input.size(-1), " and ", weight.size(-1), "x", weight.dim() == 2 ? weight.size(0) : 1,
+          "): linear: ", of_shape("input", input), " has ", input.size(-1), " features but ",
+          of_shape("weight", weight), " expects ", weight.size(-1)));
     }
     check_pair(op::linear::info, "input", input, "weight", weight);
     Shape result = without_last(input);
@@ -160,8 +171,11 @@ void check_embedding(const Tensor& input, const Tensor& weight,
         concat("embedding: 'weight' must be 2-D, but its shape is ", bracketed(weight.shape())));
   }
   if (input.dtype() != int64 && input.dtype() != int32) {
-    throw DTypeError(concat("embedding: expected indices of dtype torch.int64 or torch.int32, ",
-                            "but got ", repr(input.dtype()), ": convert them with to(int64)"));
+    throw DTypeError(concat("Expected tensor for argument #1 'indices' to have one of the ",
+                            "following scalar types: Long, Int; but got torch.",
+                            info(input.dtype()).scalar_name,
+                            "Tensor instead (while checking arguments for embedding): convert ",
+                            repr(input.dtype()), " with to(int64)"));
   }
   const Tensor both[] = {input, weight};
   same_device("embedding", both);
@@ -179,9 +193,10 @@ void check_rows_exist(const Tensor& positions, const Tensor& weight) {
   const std::int64_t rows = weight.size(0);
   const auto bad = find_bad_position(positions.shape(), operand(positions), 0, rows);
   if (!bad) return;
-  throw IndexError(concat("embedding: index ", bad->value, " is out of range for a weight of ",
-                          rows, " rows (it stands at ", bracketed(bad->place),
-                          " of an input of shape ", bracketed(positions.shape()), ")"));
+  throw IndexError(concat("index out of range in self: embedding: index ", bad->value,
+                          " is out of range for a weight of ", rows, " rows (it stands at ",
+                          bracketed(bad->place), " of an input of shape ",
+                          bracketed(positions.shape()), ")"));
 }
 
 void shorten_rows(const Tensor& weight, const Tensor& positions, double max_norm,

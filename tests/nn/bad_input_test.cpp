@@ -41,8 +41,10 @@ std::vector<Bad> cases() {
   const std::vector<std::string> dtypes{"torch.float64", "torch.float32"}, devices{"meta", "cpu"};
 
   layer<Linear>(list, "Linear", 3, 5)
-      .with({2, 4}, {"[2, 4]", "[5, 3]"})
+      .with({2, 4}, {"mat1 and mat2 shapes cannot be multiplied (2x4 and 3x5)", "[2, 4]", "[5, 3]"})
+      .with({6, 2, 4}, {"mat1 and mat2 shapes cannot be multiplied (12x4 and 3x5)", "[6, 2, 4]"})
       .with(doubles({2, 3}), dtypes)
+      .with(doubles({2, 3}), {"mat1 and mat2 must have the same dtype, but got Double and Float"})
       .with(nowhere({2, 3}), devices);
   layer<Conv1d>(list, "Conv1d", 3, 4, 3)
       .with({8}, {"[8]", "conv1d"})
@@ -93,8 +95,11 @@ std::vector<Bad> cases() {
       .with({2, 5, 3}, {"[2, 5, 3]"});
   layer<LocalResponseNorm>(list, "LocalResponseNorm", 2).with({4}, {"[4]"});
   layer<Embedding>(list, "Embedding", 5, 3)
-      .with({2}, {"torch.float32"})
-      .with(tensor({1, 5}), {"5"})
+      .with({2}, {"torch.float32",
+                  "Expected tensor for argument #1 'indices' to have one of the following scalar "
+                  "types: Long, Int; but got torch.FloatTensor instead (while checking arguments "
+                  "for embedding)"})
+      .with(tensor({1, 5}), {"index out of range in self", "5"})
       .with(zeros({2}, {.dtype = int64, .device = Device("meta")}), devices);
   layer<MaxPool1d>(list, "MaxPool1d", 2).with({8}, {"[8]"});
   layer<MaxPool2d>(list, "MaxPool2d", 2).with({3, 8}, {"[3, 8]"}).with({3, 1, 1}, {"3x1x1"});

@@ -122,9 +122,9 @@ TEST(BatchNorm, RunsOnMeta) {
 }
 
 TEST(BatchNorm, SaysWhatDoesNotFit) {
-  EXPECT_THAT(
-      message_of<ValueError>([] { BatchNorm1d(5)(ones({1, 5})); }),
-      HasSubstr("Expected more than 1 value per channel when training, got input size [1, 5]"));
+  EXPECT_THAT(message_of<ValueError>([] { BatchNorm1d(5)(ones({1, 5})); }),
+              HasSubstr("Expected more than 1 value per channel when training, got input size "
+                        "torch.Size([1, 5])"));
   EXPECT_THAT(message_of<ValueError>([] { BatchNorm2d(5)(ones({2, 5, 3})); }),
               HasSubstr("expected 4D input (got 3D input)"));
   EXPECT_THAT(message_of<ValueError>([] { BatchNorm3d(5)(ones({2, 5, 3})); }),

@@ -15,7 +15,8 @@ std::string message(const std::function<void()>& f) {
 }
 
 constexpr const char* kWrong =
-    "linear: input of shape [2, 4] has 4 features but weight of shape [5, 3] expects 3";
+    "mat1 and mat2 shapes cannot be multiplied (2x4 and 3x5): linear: input of shape [2, 4] has 4 "
+    "features but weight of shape [5, 3] expects 3";
 
 TEST(ErrorPlaces, OfALayerAloneAreTheLayer) {
   Linear layer(3, 5);
