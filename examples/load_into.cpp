@@ -116,8 +116,8 @@ void left_on_meta(const std::string& file) {
 
 void ties() {
   // [ties]
-  const auto net = nn::make<nn::Sequential>(nn::make<nn::Linear>(2, 2, {.bias = false}),
-                                            nn::make<nn::Linear>(2, 2, {.bias = false}));
+  const auto net = nn::make<nn::Sequential>(
+      {nn::make<nn::Linear>(2, 2, {.bias = false}), nn::make<nn::Linear>(2, 2, {.bias = false})});
   (*net)[1].as<nn::Linear>()->weight = (*net)[0].as<nn::Linear>()->weight;
   StateDict state;
   state.set("0.weight", zeros({2, 2}));

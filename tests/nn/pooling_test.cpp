@@ -140,5 +140,21 @@ TEST(EmbeddingBagLayer, SumsRows) {
                            "[3, 2]");
 }
 
+// The numbers are PyTorch's.
+TEST(Pools, WhatIsPooledWithItsPlacesGoesBackToThem) {
+  const Tensor x = arange(1, 17, {.dtype = float32}).view({1, 1, 4, 4});
+  MaxPool2d pool(2, {.stride = 2, .return_indices = true});
+  MaxUnpool2d unpool(2, {.stride = 2});
+  const auto [output, indices] = pool.with_indices(x);
+  EXPECT_TRUE(equal(output, tensor({{{{6.0, 8.0}, {14.0, 16.0}}}})));
+  EXPECT_TRUE(equal(indices, tensor({{{{5, 7}, {13, 15}}}})));
+  const Tensor back = unpool(output, indices);
+  EXPECT_TRUE(equal(back, tensor({{{{0.0, 0.0, 0.0, 0.0},
+                                    {0.0, 6.0, 0.0, 8.0},
+                                    {0.0, 0.0, 0.0, 0.0},
+                                    {0.0, 14.0, 0.0, 16.0}}}})));
+  EXPECT_TRUE(equal(pool(back), output));
+}
+
 }  // namespace
 }  // namespace tenon::nn
