@@ -20,8 +20,9 @@ BELOW = {
     "ops": ["base", "kernels", "core", "dispatch"],
     "autograd": ["base", "kernels", "core", "dispatch", "ops"],
     "nn": ["base", "kernels", "core", "dispatch", "ops", "autograd"],
+    "optim": ["base", "kernels", "core", "dispatch", "ops", "autograd", "nn"],
     "load": ["base", "kernels", "core", "io", "dispatch", "ops", "autograd", "nn"],
-    "all": ["base", "kernels", "core", "io", "dispatch", "ops", "autograd", "nn", "load"],
+    "all": ["base", "kernels", "core", "io", "dispatch", "ops", "autograd", "nn", "optim", "load"],
 }
 
 # The layer that implements each public header. Every header must be named here.
@@ -32,7 +33,8 @@ HEADER_LAYER = {
     "dispatch": "custom_op gradient op_call op_info wrapper detail/dispatcher detail/op_arguments detail/recorded_node",
     "ops": "activation activation_ops arithmetic arithmetic_ops attention convolution counting einsum embedding_bag factories folding functional fused geometry grid_sampling indexing interpolation loss loss_ops matmul normalization ops padding picking pooling random rearranging reductions selection sorting triangles",
     "autograd": "backward",
-    "nn": "nn/activation nn/batchnorm nn/callable nn/containers nn/conv nn/conversion nn/dropout nn/embedding nn/embedding_bag nn/flatten nn/fold nn/hooks nn/init nn/linear nn/load_state_dict nn/loss nn/module nn/multihead_attention nn/normalization nn/packed_sequence nn/padding nn/parameter nn/pixel_shuffle nn/pooling nn/rnn nn/rnn_cells nn/slots nn/transformer nn/upsampling",
+    "nn": "nn/activation nn/batchnorm nn/callable nn/clip_grad nn/containers nn/conv nn/conversion nn/dropout nn/embedding nn/embedding_bag nn/flatten nn/fold nn/hooks nn/init nn/linear nn/load_state_dict nn/loss nn/module nn/multihead_attention nn/normalization nn/packed_sequence nn/padding nn/parameter nn/pixel_shuffle nn/pooling nn/rnn nn/rnn_cells nn/slots nn/transformer nn/upsampling",
+    "optim": "optim/adagrad optim/adam optim/named_values optim/optimizer optim/rmsprop optim/sgd",
     "load": "load_into",
     "all": "tenon",
 }

@@ -8,6 +8,7 @@
 #include "nn/clone.h"
 #include "nn/extras.h"
 #include "nn/slot_editor.h"
+#include "nn/zero_grad.h"
 #include "tenon/error.h"
 #include "tenon/nn/callable.h"
 
@@ -309,20 +310,22 @@ Module& Module::requires_grad_(bool requires_grad) {
   return *this;
 }
 
-void Module::zero_grad(const ZeroGradOptions& options) {
-  for (const Tensor& parameter : parameters()) {
-    const Tensor grad = parameter.grad();
-    if (!grad.defined()) continue;
-    if (options.set_to_none) {
-      parameter.set_grad({});
-    } else {
-      const Tensor own = grad.is_leaf() ? grad : grad.detach();
-      if (own.requires_grad()) own.requires_grad_(false);
-      const NoGradScope no_grad;
-      own.zero_();
-      if (!own.is(grad)) parameter.set_grad(own);
-    }
+void zero_grad(const Tensor& parameter, bool set_to_none) {
+  const Tensor grad = parameter.grad();
+  if (!grad.defined()) return;
+  if (set_to_none) {
+    parameter.set_grad({});
+    return;
   }
+  const Tensor own = grad.is_leaf() ? grad : grad.detach();
+  if (own.requires_grad()) own.requires_grad_(false);
+  const NoGradScope no_grad;
+  own.zero_();
+  if (!own.is(grad)) parameter.set_grad(own);
+}
+
+void Module::zero_grad(const ZeroGradOptions& options) {
+  for (const Tensor& parameter : parameters()) nn::zero_grad(parameter, options.set_to_none);
 }
 
 namespace detail {

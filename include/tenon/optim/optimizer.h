@@ -1,0 +1,175 @@
+// Optimizers: what makes new parameters of gradients.
+//
+//   optim::SGD optimizer(model.parameters(), {.lr = 0.1, .momentum = 0.9});
+//   for (const auto& [input, target] : data) {
+//     optimizer.zero_grad();
+//     mse_loss(model(input), target).backward();
+//     optimizer.step();
+//   }
+//
+// An optimizer holds parameters, not their names: it follows a parameter whose content is swapped,
+// and is left with the old one where a load assigns another (stale_parameters says which). What it
+// keeps is written and read as PyTorch does, in both directions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/api.h"
+#include "tenon/nn/hooks.h"
+#include "tenon/nn/module.h"
+#include "tenon/optim/named_values.h"
+#include "tenon/removable_handle.h"
+#include "tenon/tensor.h"
+#include "tenon/value.h"
+
+namespace tenon::optim {
+
+// Tensors to optimize, all with names or all without: model.parameters(), {weight, bias}, {weight},
+// model.named_parameters().
+class TENON_API Params {
+ public:
+  Params() = default;
+  Params(std::vector<Tensor> tensors) : tensors_(std::move(tensors)) {}
+  Params(std::initializer_list<Tensor> tensors) : tensors_(tensors) {}
+  Params(const std::vector<std::pair<std::string, Tensor>>& named);
+
+  const std::vector<Tensor>& tensors() const noexcept { return tensors_; }
+  // As many, or none.
+  const std::vector<std::string>& names() const noexcept { return names_; }
+
+ private:
+  std::vector<Tensor> tensors_;
+  std::vector<std::string> names_;
+};
+
+// Parameters that are updated with the same options: group["lr"] = 0.01.
+class TENON_API ParamGroup : public NamedValues {
+ public:
+  ParamGroup() = default;
+  ParamGroup(Params params, NamedValues options)
+      : NamedValues(std::move(options)), params_(std::move(params)) {}
+
+  const std::vector<Tensor>& params() const noexcept { return params_.tensors(); }
+  const std::vector<std::string>& param_names() const noexcept { return params_.names(); }
+
+ private:
+  Params params_;
+};
+
+// A parameter that an optimizer holds and a module does not have.
+struct StaleParameter {
+  std::size_t group = 0, index = 0;  // where in the optimizer
+  std::string name;                  // as the group has it; empty if it has none
+  Tensor parameter;
+};
+
+class TENON_API Optimizer {
+ public:
+  using StepHook = std::function<void(Optimizer& optimizer)>;
+  using StateDictHook = std::function<void(Optimizer& optimizer)>;
+  // May give another state dict to go on with.
+  using ReplacingHook =
+      std::function<std::optional<Value>(Optimizer& optimizer, const Value& state_dict)>;
+
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+  virtual ~Optimizer();
+
+  const std::string& type_name() const noexcept { return type_name_; }
+  std::vector<ParamGroup>& param_groups() noexcept { return groups_; }
+  const std::vector<ParamGroup>& param_groups() const noexcept { return groups_; }
+  const NamedValues& defaults() const noexcept { return defaults_; }
+
+  // Options the group does not have are the defaults. ValueError, with the optimizer as it was, for
+  // a tensor that is no leaf, one that another group has, names that only some groups have, or
+  // options out of range. A tensor twice in one group is a warning.
+  void add_param_group(ParamGroup group);
+
+  // Updates every parameter that has a gradient. ValueError, before anything is changed, for
+  // options out of range.
+  void step();
+  // Calls it first, with recording on, and gives what it gives: the loss.
+  Tensor step(const std::function<Tensor()>& closure);
+  void zero_grad(const nn::ZeroGradOptions& options = {});
+
+  // What is kept for a parameter; empty until the first step that has a gradient for it.
+  NamedValues& state(const Tensor& parameter);
+  const NamedValues* find_state(const Tensor& parameter) const noexcept;
+
+  // {"state": {index: {...}}, "param_groups": [{..., "params": [index, ...]}]}. Its tensors are
+  // those of the optimizer, not copies.
+  Value state_dict();
+  // The options come from the state dict, the parameters stay. Tensors become the parameter's dtype
+  // and device, but for "step"; those that are so already are taken as they are, not copied.
+  // LoadError, with everything that does not fit and the optimizer as it was, if groups,
+  // sizes, shapes or what must be kept differ.
+  void load_state_dict(const Value& state_dict);
+
+  // The parameters it holds and the module does not have: those that an assigning load replaced,
+  // which step() goes on updating to no effect. Give it the module's parameters anew.
+  std::vector<StaleParameter> stale_parameters(const nn::Module& module) const;
+
+  RemovableHandle register_step_pre_hook(StepHook hook);
+  RemovableHandle register_step_post_hook(StepHook hook);
+  RemovableHandle register_state_dict_pre_hook(StateDictHook hook, nn::PreHookOptions options = {});
+  RemovableHandle register_state_dict_post_hook(ReplacingHook hook,
+                                                nn::PreHookOptions options = {});
+  RemovableHandle register_load_state_dict_pre_hook(ReplacingHook hook,
+                                                    nn::PreHookOptions options = {});
+  RemovableHandle register_load_state_dict_post_hook(StateDictHook hook,
+                                                     nn::PreHookOptions options = {});
+
+  // As PyTorch prints it: the groups and their options by name.
+  std::string repr() const;
+
+ protected:
+  // Something kept for a parameter.
+  struct Kept {
+    std::string name;
+    bool like_parameter = true;  // or a number
+    bool optional = false;       // may be absent, or None
+  };
+
+  Optimizer(std::string type_name, NamedValues defaults);
+  // By the derived class's constructor, once. ValueError if there is no group.
+  void add_groups(std::vector<ParamGroup> groups);
+
+  // ValueError for options out of range.
+  virtual void check(const ParamGroup& group) const = 0;
+  // A step of one group, with recording off.
+  virtual void update(ParamGroup& group) = 0;
+  // What a state of the group has, if it is not empty.
+  virtual std::vector<Kept> kept(const ParamGroup& group) const = 0;
+  // Options that older files do not have, and what this class insists on.
+  virtual void complete(ParamGroup& group) const;
+
+ private:
+  struct Plan;
+  struct State;
+
+  void check_new_group(const ParamGroup& group) const;
+  Plan plan_load(const Value& state_dict) const;
+  static std::vector<std::pair<std::string, Tensor>> zipped(const ParamGroup& group);
+  // Adds what is wrong with it to the problems.
+  void check_state(const Value& state, const Tensor& parameter, const std::string& name,
+                   const ParamGroup& group, std::vector<std::string>& problems) const;
+
+  std::string type_name_;
+  NamedValues defaults_;
+  std::vector<ParamGroup> groups_;
+  std::unique_ptr<State> state_;
+  nn::detail::HookList<StepHook> step_pre_, step_post_;
+  nn::detail::HookList<StateDictHook> state_dict_pre_, load_post_;
+  nn::detail::HookList<ReplacingHook> state_dict_post_, load_pre_;
+};
+
+}  // namespace tenon::optim

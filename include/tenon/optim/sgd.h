@@ -1,0 +1,49 @@
+// SGD: stochastic gradient descent, with momentum.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "tenon/api.h"
+#include "tenon/optim/optimizer.h"
+
+namespace tenon::optim {
+
+struct SGDOptions {
+  double lr = 1e-3;
+  double momentum = 0;
+  double dampening = 0;
+  double weight_decay = 0;
+  bool nesterov = false;
+  bool maximize = false;
+  // Which of several ways PyTorch takes. There is one here; these are kept for its files.
+  std::optional<bool> foreach = {};
+  std::optional<bool> fused = {};
+};
+// What is not given is as in the options.
+struct SGDGroup {
+  Params params;
+  std::optional<double> lr = {};
+  std::optional<double> momentum = {};
+  std::optional<double> dampening = {};
+  std::optional<double> weight_decay = {};
+  std::optional<bool> nesterov = {};
+  std::optional<bool> maximize = {};
+};
+
+class TENON_API SGD final : public Optimizer {
+ public:
+  explicit SGD(Params params, const SGDOptions& options = {});
+  explicit SGD(const std::vector<SGDGroup>& groups, const SGDOptions& options = {});
+  ~SGD() override;
+
+  using Optimizer::add_param_group;
+  void add_param_group(const SGDGroup& group);
+
+ protected:
+  void check(const ParamGroup& group) const override;
+  void update(ParamGroup& group) override;
+  std::vector<Kept> kept(const ParamGroup& group) const override;
+};
+
+}  // namespace tenon::optim

@@ -1,0 +1,189 @@
+#include "tenon/optim/adam.h"
+
+#include <cmath>
+
+#include "base/text.h"
+#include "kernels/optimizer.h"
+#include "optim/fused_update.h"
+#include "optim/options.h"
+#include "tenon/arithmetic.h"
+#include "tenon/error.h"
+#include "tenon/factories.h"
+#include "tenon/fused.h"
+#include "tenon/ops.h"
+
+namespace tenon::optim {
+
+namespace {
+
+NamedValues defaults_of(const AdamOptions& options) {
+  return NamedValues({{"lr", options.lr},
+                      {"betas", Value::tuple({options.betas.first, options.betas.second})},
+                      {"eps", options.eps},
+                      {"weight_decay", number(options.weight_decay)},
+                      {"amsgrad", options.amsgrad},
+                      {"maximize", options.maximize},
+                      {"foreach", flag(options.foreach)},
+                      {"capturable", false},
+                      {"differentiable", false},
+                      {"fused", flag(options.fused)},
+                      {"decoupled_weight_decay", options.decoupled_weight_decay}});
+}
+
+AdamOptions decoupled(const AdamWOptions& options) {
+  return {.lr = options.lr,
+          .betas = options.betas,
+          .eps = options.eps,
+          .weight_decay = options.weight_decay,
+          .amsgrad = options.amsgrad,
+          .foreach = options.foreach,
+          .maximize = options.maximize,
+          .fused = options.fused,
+          .decoupled_weight_decay = true};
+}
+
+std::pair<double, double> betas_of(const ParamGroup& group) {
+  const Value& betas = group.at("betas");
+  if ((betas.kind() != Value::Kind::tuple && betas.kind() != Value::Kind::list) ||
+      betas.items().size() != 2) {
+    throw TypeError(concat("'betas' must be two numbers, but is ", betas.repr()));
+  }
+  return {betas.items()[0].as_real(), betas.items()[1].as_real()};
+}
+
+// What a step of one parameter is calculated with, in double precision.
+struct Numbers {
+  bool maximize, decoupled;
+  double lr, beta1, beta2, eps, weight_decay;
+  double correction2, step_size;  // of this step
+};
+
+// The same as adam_step, for tensors of every kind.
+void update_one(const Numbers& s, Tensor parameter, Tensor grad, Tensor average,
+                Tensor square_average, Tensor largest) {
+  if (s.maximize) grad = -grad;
+  if (s.weight_decay != 0) {
+    if (s.decoupled) {
+      parameter.mul_(1 - s.lr * s.weight_decay);
+    } else {
+      grad = grad.add(parameter, {.alpha = s.weight_decay});
+    }
+  }
+  if (is_complex(parameter.dtype())) {
+    for (Tensor* tensor : {&parameter, &grad, &average, &square_average, &largest}) {
+      if (tensor->defined()) *tensor = view_as_real(*tensor);
+    }
+  }
+  average.lerp_(grad, 1 - s.beta1);
+  square_average.mul_(s.beta2).addcmul_(grad, grad, {.value = 1 - s.beta2});
+  if (largest.defined()) maximum_out(largest, largest, square_average);
+  const Tensor divisor =
+      ((largest.defined() ? largest : square_average).sqrt() / s.correction2).add_(s.eps);
+  parameter.addcdiv_(average, divisor, {.value = -s.step_size});
+}
+
+}  // namespace
+
+ParamGroup Adam::param_group(const AdamGroup& group) {
+  GivenOptions given;
+  given.add("lr", group.lr).add("betas", group.betas).add("eps", group.eps);
+  given.add("weight_decay", group.weight_decay).add("amsgrad", group.amsgrad);
+  given.add("maximize", group.maximize);
+  return {group.params, given.take()};
+}
+std::vector<ParamGroup> Adam::param_groups_of(const std::vector<AdamGroup>& groups) {
+  std::vector<ParamGroup> all;
+  for (const AdamGroup& group : groups) all.push_back(param_group(group));
+  return all;
+}
+
+Adam::Adam(std::string type_name, const AdamOptions& options, std::vector<ParamGroup> groups)
+    : Optimizer(std::move(type_name), defaults_of(options)) {
+  add_groups(std::move(groups));
+}
+Adam::Adam(Params params, const AdamOptions& options)
+    : Adam("Adam", options, {{std::move(params), {}}}) {}
+Adam::Adam(const std::vector<AdamGroup>& groups, const AdamOptions& options)
+    : Adam("Adam", options, param_groups_of(groups)) {}
+Adam::~Adam() = default;
+
+AdamW::AdamW(Params params, const AdamWOptions& options)
+    : Adam("AdamW", decoupled(options), {{std::move(params), {}}}) {}
+AdamW::AdamW(const std::vector<AdamWGroup>& groups, const AdamWOptions& options)
+    : Adam("AdamW", decoupled(options), param_groups_of(groups)) {}
+AdamW::~AdamW() = default;
+
+void AdamW::complete(ParamGroup& group) const {
+  Adam::complete(group);
+  group["decoupled_weight_decay"] = true;
+}
+
+void Adam::add_param_group(const AdamGroup& group) { add_param_group(param_group(group)); }
+
+void Adam::check(const ParamGroup& group) const {
+  check_not_negative(group, "lr", "learning rate");
+  check_not_negative(group, "eps", "epsilon value");
+  const auto [beta1, beta2] = betas_of(group);
+  int index = 0;
+  for (const double beta : {beta1, beta2}) {
+    if (!(beta >= 0 && beta < 1)) {
+      throw ValueError(concat("Invalid beta parameter at index ", index, ": ", Value(beta).repr(),
+                              ": it must be from 0 to less than 1"));
+    }
+    ++index;
+  }
+  check_not_negative(group, "weight_decay", "weight_decay value");
+  check_way(group);
+}
+
+std::vector<Optimizer::Kept> Adam::kept(const ParamGroup& group) const {
+  std::vector<Kept> all{
+      {.name = "step", .like_parameter = false}, {.name = "exp_avg"}, {.name = "exp_avg_sq"}};
+  if (group.boolean("amsgrad")) all.push_back({.name = "max_exp_avg_sq"});
+  return all;
+}
+
+void Adam::update(ParamGroup& group) {
+  const auto [beta1, beta2] = betas_of(group);
+  Numbers s{};
+  s.maximize = group.boolean("maximize");
+  s.decoupled = group.boolean("decoupled_weight_decay");
+  s.lr = group.real("lr");
+  s.beta1 = beta1;
+  s.beta2 = beta2;
+  s.eps = group.real("eps");
+  s.weight_decay = group.real("weight_decay");
+  const bool amsgrad = group.boolean("amsgrad");
+  Updates<AdamStep, 3> updates(adam_step);
+  for (const Tensor& parameter : group.params()) {
+    const Tensor grad = parameter.grad();
+    if (!grad.defined()) continue;
+    NamedValues& kept = state(parameter);
+    if (kept.empty()) {
+      kept["step"] = no_steps();
+      for (const char* name : {"exp_avg", "exp_avg_sq"}) kept[name] = zeros_like(parameter);
+      if (amsgrad) kept["max_exp_avg_sq"] = zeros_like(parameter);
+    }
+    const Tensor steps = kept.tensor("step").add_(1);
+    const double count = steps.item<double>();
+    s.correction2 = std::sqrt(1 - std::pow(s.beta2, count));
+    s.step_size = s.lr / (1 - std::pow(s.beta1, count));
+    AdamStep step;
+    step.gradient = {s.maximize, s.decoupled ? 0 : static_cast<float>(s.weight_decay)};
+    if (s.decoupled && s.weight_decay != 0)
+      step.shrink = static_cast<float>(1 - s.lr * s.weight_decay);
+    step.weight1 = static_cast<float>(1 - s.beta1);
+    step.beta2 = static_cast<float>(s.beta2);
+    step.weight2 = static_cast<float>(1 - s.beta2);
+    step.correction2 = static_cast<float>(s.correction2);
+    step.eps = static_cast<float>(s.eps);
+    step.negative_step = static_cast<float>(-s.step_size);
+    const Tensor average = kept.tensor("exp_avg"), square_average = kept.tensor("exp_avg_sq"),
+                 largest = amsgrad ? kept.tensor("max_exp_avg_sq") : Tensor();
+    if (updates.take(step, parameter, grad, {average, square_average, largest})) continue;
+    update_one(s, parameter, grad, average, square_average, largest);
+  }
+  updates.run();
+}
+
+}  // namespace tenon::optim

@@ -1,0 +1,101 @@
+// Steps of the parameters of a group, all at once: shared out over the threads by elements.
+//
+// Which thread updates which element changes nothing: no element depends on another.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "core/body_editor.h"
+#include "tenon/tensor.h"
+
+namespace tenon::optim {
+
+// Whether kernels may take them as rows of floats: all of one shape, in one packed order, each in
+// memory of its own. Undefined ones do not matter.
+bool are_packed_floats(std::span<const Tensor> tensors);
+
+// Parameters that wait for their step. A step has numbers of its own for each parameter, and N
+// tensors beside parameter and gradient.
+template <class Step, std::size_t N>
+class Updates {
+ public:
+  template <class... Kept>
+  explicit Updates(void (*kernel)(const Step&, std::int64_t, float*, const float*, Kept...))
+      : kernel_([kernel](const Step& step, std::int64_t n, float* parameter, const float* grad,
+                         const std::array<float*, N>& kept) {
+          std::apply([&](auto... k) { kernel(step, n, parameter, grad, k...); }, kept);
+        }) {
+    static_assert(sizeof...(Kept) == N);
+  }
+
+  // False: these are no rows of floats, and the caller is to update the parameter itself, now.
+  // Those that waited have been updated then: they may share memory with it.
+  bool take(const Step& step, const Tensor& parameter, const Tensor& grad,
+            std::array<Tensor, N> kept) {
+    std::array<Tensor, N + 2> all{parameter, grad};
+    std::copy(kept.begin(), kept.end(), all.begin() + 2);
+    const bool packed = are_packed_floats(all);
+    // Memory that another one is going to write to is not for two threads.
+    if (!packed || !written_.insert(parameter.storage().impl()).second) run();
+    if (!packed) return false;
+    written_.insert(parameter.storage().impl());
+    waiting_.push_back({step, parameter, grad, std::move(kept)});
+    return true;
+  }
+
+  void run() {
+    constexpr std::int64_t kGrain = 1 << 15;
+    std::vector<std::int64_t> ends;
+    std::int64_t total = 0;
+    for (const Update& update : waiting_) ends.push_back(total += update.parameter.numel());
+    parallel_for(0, total, kGrain, [&](std::int64_t first, std::int64_t last) {
+      auto i = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), first) -
+                                        ends.begin());
+      for (; first < last; ++i) {
+        const std::int64_t n = std::min(last, ends[i]) - first;
+        update_piece(waiting_[i], first - (i == 0 ? 0 : ends[i - 1]), n);
+        first += n;
+      }
+    });
+    for (const Update& update : waiting_) {
+      BodyEditor::bump_version(update.parameter.body());
+      for (const Tensor& kept : update.kept) {
+        if (kept.defined()) BodyEditor::bump_version(kept.body());
+      }
+    }
+    waiting_.clear();
+    written_.clear();
+  }
+
+ private:
+  struct Update {
+    Step step;
+    Tensor parameter, grad;
+    std::array<Tensor, N> kept;  // the kernel is given null for undefined ones
+  };
+
+  void update_piece(const Update& update, std::int64_t begin, std::int64_t n) const {
+    std::array<float*, N> kept{};
+    for (std::size_t k = 0; k < N; ++k) {
+      if (update.kept[k].defined()) kept[k] = update.kept[k].template data<float>() + begin;
+    }
+    kernel_(update.step, n, update.parameter.template data<float>() + begin,
+            update.grad.template data<float>() + begin, kept);
+  }
+
+  std::function<void(const Step&, std::int64_t, float*, const float*, const std::array<float*, N>&)>
+      kernel_;
+  std::vector<Update> waiting_;
+  std::unordered_set<const void*> written_;
+};
+
+}  // namespace tenon::optim

@@ -1,0 +1,178 @@
+#include "tenon/optim/optimizer.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "base/warn.h"
+#include "nn/zero_grad.h"
+#include "optim/state.h"
+#include "tenon/autograd.h"
+#include "tenon/error.h"
+
+namespace tenon::optim {
+
+Params::Params(const std::vector<std::pair<std::string, Tensor>>& named) {
+  for (const auto& [name, tensor] : named) {
+    names_.push_back(name);
+    tensors_.push_back(tensor);
+  }
+}
+
+Optimizer::Optimizer(std::string type_name, NamedValues defaults)
+    : type_name_(std::move(type_name)),
+      defaults_(std::move(defaults)),
+      state_(std::make_unique<State>()) {}
+Optimizer::~Optimizer() = default;
+
+void Optimizer::add_groups(std::vector<ParamGroup> groups) {
+  if (groups.empty() || (groups.size() == 1 && groups[0].params().empty()))
+    throw ValueError("optimizer got an empty parameter list");
+  for (ParamGroup& group : groups) add_param_group(std::move(group));
+}
+
+void Optimizer::check_new_group(const ParamGroup& group) const {
+  const auto& params = group.params();
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    if (!params[i].defined())
+      throw TypeError(concat("optimizer can only optimize Tensors, but parameter ", i,
+                             " of the group is an undefined one"));
+    if (!params[i].is_leaf() && !params[i].retains_grad()) {
+      throw ValueError(concat("can't optimize a non-leaf Tensor: parameter ", i,
+                              " of the group, of shape ", bracketed(params[i].shape()),
+                              ", is the result of ", params[i].grad_fn()->name(),
+                              "; optimize what it is made of, or detach it"));
+    }
+  }
+  std::unordered_set<const void*> there;
+  for (const ParamGroup& other : groups_) {
+    if (other.param_names().empty() != group.param_names().empty()) {
+      throw ValueError(
+          concat("all optimizer param groups should be with/without names. cannot add param group ",
+                 group.param_names().empty() ? "without" : "with", " names to the optimizer"));
+    }
+    for (const Tensor& parameter : other.params()) there.insert(parameter.cell().get());
+  }
+  std::unordered_set<const void*> fresh;
+  bool twice = false;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    if (there.contains(params[i].cell().get())) {
+      throw ValueError(concat("some parameters appear in more than one parameter group: parameter ",
+                              i, " of the new group, of shape ", bracketed(params[i].shape())));
+    }
+    twice |= !fresh.insert(params[i].cell().get()).second;
+  }
+  if (twice) {
+    warn(
+        "optimizer contains a parameter group with duplicate parameters; they are updated once for "
+        "each time they are there");
+  }
+}
+
+void Optimizer::add_param_group(ParamGroup group) {
+  if (!group.param_names().empty()) {
+    std::vector<Value> names;
+    for (const std::string& name : group.param_names()) names.emplace_back(name);
+    group["param_names"] = Value::list(std::move(names));
+  }
+  for (const auto& [name, value] : defaults_) group.set_default(name, value);
+  check(group);
+  check_new_group(group);
+  groups_.push_back(std::move(group));
+}
+
+void Optimizer::complete(ParamGroup& group) const {
+  for (const auto& [name, value] : defaults_) group.set_default(name, value);
+}
+
+void Optimizer::step() {
+  step_pre_.run(*this);
+  {
+    const NoGradScope no_grad;
+    for (const ParamGroup& group : groups_) check(group);
+    for (ParamGroup& group : groups_) update(group);
+  }
+  step_post_.run(*this);
+}
+
+Tensor Optimizer::step(const std::function<Tensor()>& closure) {
+  step_pre_.run(*this);
+  Tensor loss;
+  {
+    const GradModeScope grad(true);
+    loss = closure();
+  }
+  {
+    const NoGradScope no_grad;
+    for (const ParamGroup& group : groups_) check(group);
+    for (ParamGroup& group : groups_) update(group);
+  }
+  step_post_.run(*this);
+  return loss;
+}
+
+void Optimizer::zero_grad(const nn::ZeroGradOptions& options) {
+  for (const ParamGroup& group : groups_) {
+    for (const Tensor& parameter : group.params()) nn::zero_grad(parameter, options.set_to_none);
+  }
+}
+
+NamedValues& Optimizer::state(const Tensor& parameter) { return state_->at(parameter).kept; }
+
+const NamedValues* Optimizer::find_state(const Tensor& parameter) const noexcept {
+  const State::Entry* entry = state_->find(parameter);
+  return entry == nullptr ? nullptr : &entry->kept;
+}
+
+std::vector<StaleParameter> Optimizer::stale_parameters(const nn::Module& module) const {
+  std::unordered_set<const void*> there;
+  for (const Tensor& parameter : module.parameters()) there.insert(parameter.cell().get());
+  std::vector<StaleParameter> stale;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const ParamGroup& group = groups_[g];
+    for (std::size_t i = 0; i < group.params().size(); ++i) {
+      if (there.contains(group.params()[i].cell().get())) continue;
+      stale.push_back(
+          {g, i, group.param_names().empty() ? "" : group.param_names()[i], group.params()[i]});
+    }
+  }
+  return stale;
+}
+
+RemovableHandle Optimizer::register_step_pre_hook(StepHook hook) {
+  return step_pre_.add(std::move(hook));
+}
+RemovableHandle Optimizer::register_step_post_hook(StepHook hook) {
+  return step_post_.add(std::move(hook));
+}
+RemovableHandle Optimizer::register_state_dict_pre_hook(StateDictHook hook,
+                                                        nn::PreHookOptions options) {
+  return state_dict_pre_.add(std::move(hook), options.prepend);
+}
+RemovableHandle Optimizer::register_state_dict_post_hook(ReplacingHook hook,
+                                                         nn::PreHookOptions options) {
+  return state_dict_post_.add(std::move(hook), options.prepend);
+}
+RemovableHandle Optimizer::register_load_state_dict_pre_hook(ReplacingHook hook,
+                                                             nn::PreHookOptions options) {
+  return load_pre_.add(std::move(hook), options.prepend);
+}
+RemovableHandle Optimizer::register_load_state_dict_post_hook(StateDictHook hook,
+                                                              nn::PreHookOptions options) {
+  return load_post_.add(std::move(hook), options.prepend);
+}
+
+std::string Optimizer::repr() const {
+  std::string text = concat(type_name_, " (");
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    text += concat("\nParameter Group ", i, "\n");
+    std::vector<NamedValues::Entry> options(groups_[i].begin(), groups_[i].end());
+    std::sort(options.begin(), options.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [name, value] : options)
+      text += concat("    ", name, ": ", value.repr(), "\n");
+  }
+  return text + ")";
+}
+
+}  // namespace tenon::optim

@@ -1,0 +1,47 @@
+// Options of optimizers: from their fields, and whether they are in range.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "tenon/optim/optimizer.h"
+
+namespace tenon::optim {
+
+// Zero is the whole number it is in PyTorch's defaults, so that texts and files are the same.
+inline Value number(double value) { return value == 0 ? Value(0) : Value(value); }
+inline Value flag(const std::optional<bool>& value) { return value ? Value(*value) : Value(); }
+
+// Adds those that were given, in order.
+class GivenOptions {
+ public:
+  GivenOptions& add(const char* name, const std::optional<double>& value) {
+    if (value) given_[name] = number(*value);
+    return *this;
+  }
+  GivenOptions& add(const char* name, const std::optional<bool>& value) {
+    if (value) given_[name] = *value;
+    return *this;
+  }
+  GivenOptions& add(const char* name, const std::optional<std::pair<double, double>>& value) {
+    if (value) given_[name] = Value::tuple({value->first, value->second});
+    return *this;
+  }
+  NamedValues take() { return std::move(given_); }
+
+ private:
+  NamedValues given_;
+};
+
+// ValueError, "Invalid WHAT: VALUE", unless it is a finite number from 0 on.
+void check_not_negative(const ParamGroup& group, std::string_view name, std::string_view what);
+// The same of any finite number.
+void check_finite(const ParamGroup& group, std::string_view name, std::string_view what);
+// NotImplementedError for what a file may ask for and is not here.
+void check_way(const ParamGroup& group);
+
+// A number of steps so far, none.
+Tensor no_steps();
+
+}  // namespace tenon::optim

@@ -1,0 +1,299 @@
+// State dicts of optimizers: indices stand for parameters.
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "base/text.h"
+#include "optim/options.h"
+#include "optim/state.h"
+#include "tenon/error.h"
+
+namespace tenon::optim {
+
+namespace {
+
+// Where parameters are in all groups together; one that comes again has its first place.
+std::unordered_map<const void*, std::int64_t> indices_of(const std::vector<ParamGroup>& groups) {
+  std::unordered_map<const void*, std::int64_t> indices;
+  std::int64_t next = 0;
+  for (const ParamGroup& group : groups) {
+    for (const Tensor& parameter : group.params()) {
+      indices.try_emplace(parameter.cell().get(), next);
+      ++next;
+    }
+  }
+  return indices;
+}
+
+template <class Hooks>
+Value replaced(const Hooks& hooks, Optimizer& optimizer, Value state_dict) {
+  if (hooks.empty()) return state_dict;
+  for (const auto& entry : *hooks.snapshot()) {
+    if (std::optional<Value> other = entry.hook(optimizer, state_dict))
+      state_dict = *std::move(other);
+  }
+  return state_dict;
+}
+
+// A parameter, and what a message calls it.
+struct Target {
+  Tensor parameter;
+  std::int64_t index = 0;  // among all of the optimizer
+  std::size_t group = 0;
+  std::string name;
+};
+std::string named(const Target& target) {
+  return target.name.empty() ? concat("parameter ", target.index)
+                             : concat("parameter ", target.index, " ('", target.name, "')");
+}
+
+// A tensor of a state as the parameter needs it; numbers are left alone.
+Value converted(const Value& value, const Tensor& parameter, bool is_step) {
+  switch (value.kind()) {
+    case Value::Kind::tensor: {
+      const Tensor tensor = value.as_tensor();
+      if (is_step) return value;
+      return is_floating_point(parameter.dtype())
+                 ? tensor.to({.dtype = parameter.dtype(), .device = parameter.device()})
+                 : tensor.to(parameter.device());
+    }
+    case Value::Kind::dict: {
+      std::vector<Value::Entry> entries;
+      for (const auto& [key, item] : value.entries()) {
+        const bool step = key.kind() == Value::Kind::string && key.as_string() == "step";
+        entries.emplace_back(key, converted(item, parameter, step));
+      }
+      return Value::dict(std::move(entries));
+    }
+    case Value::Kind::list:
+    case Value::Kind::tuple: {
+      std::vector<Value> items;
+      for (const Value& item : value.items()) items.push_back(converted(item, parameter, false));
+      return value.kind() == Value::Kind::list ? Value::list(std::move(items))
+                                               : Value::tuple(std::move(items));
+    }
+    default: return value;
+  }
+}
+
+bool is_number(const Value& value) {
+  switch (value.kind()) {
+    case Value::Kind::boolean:
+    case Value::Kind::integer:
+    case Value::Kind::real: return true;
+    case Value::Kind::tensor: return value.as_tensor().numel() == 1;
+    default: return false;
+  }
+}
+
+// The beginning of long lists; all are in the error's fields.
+[[noreturn]] void refuse(const std::string& type_name, std::vector<std::string> problems) {
+  constexpr std::size_t kShown = 20;
+  std::string text = concat("Error(s) in loading state_dict for ", type_name, ":");
+  for (std::size_t i = 0; i < std::min(problems.size(), kShown); ++i)
+    text += concat("\n\t", problems[i]);
+  if (problems.size() > kShown) text += concat("\n\t... and ", problems.size() - kShown, " more");
+  LoadError::Problems all;
+  all.errors = std::move(problems);
+  throw LoadError(text, std::move(all));
+}
+
+const Value& entry_of(const Value& state_dict, const char* name, Value::Kind kind,
+                      const char* expected) {
+  if (state_dict.kind() != Value::Kind::dict) {
+    throw TypeError(
+        concat("an optimizer's state dict is a dict with 'state' and 'param_groups', "
+               "but this is of type ",
+               state_dict.type_name()));
+  }
+  const Value* found = state_dict.find(name);
+  if (found == nullptr) {
+    std::string there;
+    for (const auto& [key, value] : state_dict.entries())
+      there += concat(there.empty() ? "" : ", ", key.repr());
+    throw ValueError(
+        concat("an optimizer's state dict has 'state' and 'param_groups', but this "
+               "one has no '",
+               name, "'; it has: ", there.empty() ? "nothing" : there));
+  }
+  if (found->kind() != kind) {
+    throw TypeError(concat("'", name, "' of an optimizer's state dict must be ", expected,
+                           ", but is of type ", found->type_name()));
+  }
+  return *found;
+}
+
+}  // namespace
+
+Value Optimizer::state_dict() {
+  state_dict_pre_.run(*this);
+  const auto indices = indices_of(groups_);
+  std::vector<Value::Entry> state;
+  for (const State::Entry& entry : state_->entries) {
+    if (!entry.parameter.defined()) {
+      state.emplace_back(entry.key, entry.other);
+      continue;
+    }
+    const auto index = indices.find(entry.parameter.cell().get());
+    if (index != indices.end()) state.emplace_back(index->second, entry.kept.value());
+  }
+  std::vector<Value> groups;
+  for (const ParamGroup& group : groups_) {
+    std::vector<Value::Entry> entries;
+    for (const auto& [name, value] : group) entries.emplace_back(name, value);
+    std::vector<Value> params;
+    for (const Tensor& parameter : group.params())
+      params.emplace_back(indices.at(parameter.cell().get()));
+    entries.emplace_back("params", Value::list(std::move(params)));
+    groups.push_back(Value::dict(std::move(entries)));
+  }
+  Value result = Value::dict(
+      {{"state", Value::dict(std::move(state))}, {"param_groups", Value::list(std::move(groups))}});
+  return replaced(state_dict_post_, *this, std::move(result));
+}
+
+// Note [Loading an optimizer]
+// Everything is looked at, and everything that does not fit is said, before anything is changed.
+// PyTorch matches groups and parameters by position and looks no further; a shape that differs is
+// found by it in the next step, with half of the parameters updated.
+Optimizer::Plan Optimizer::plan_load(const Value& state_dict) const {
+  const Value& saved_state = entry_of(state_dict, "state", Value::Kind::dict, "a dict");
+  const Value& saved_groups = entry_of(state_dict, "param_groups", Value::Kind::list, "a list");
+  std::vector<std::string> problems;
+  Plan plan;
+
+  const auto saved = saved_groups.items();
+  if (saved.size() != groups_.size()) {
+    refuse(type_name_,
+           {concat("loaded state dict has a different number of parameter groups: it has ",
+                   saved.size(), ", the optimizer ", groups_.size())});
+  }
+  // What the file calls a parameter, and which one that is here.
+  std::vector<std::pair<Value, Target>> targets;
+  std::int64_t index = 0;
+  for (std::size_t g = 0; g < saved.size(); ++g) {
+    const ParamGroup& current = groups_[g];
+    const Value* params = saved[g].kind() == Value::Kind::dict ? saved[g].find("params") : nullptr;
+    if (params == nullptr ||
+        (params->kind() != Value::Kind::list && params->kind() != Value::Kind::tuple)) {
+      problems.push_back(concat("parameter group ", g, " is no dict with a list of 'params'"));
+      index += static_cast<std::int64_t>(current.params().size());
+      plan.groups.push_back(current);
+      continue;
+    }
+    if (params->items().size() != current.params().size()) {
+      problems.push_back(
+          concat("loaded state dict contains a parameter group that doesn't match the size of "
+                 "optimizer's group: group ",
+                 g, " has ", params->items().size(), " parameters in the state dict and ",
+                 current.params().size(), " in the optimizer"));
+      index += static_cast<std::int64_t>(current.params().size());
+      plan.groups.push_back(current);
+      continue;
+    }
+    for (std::size_t i = 0; i < current.params().size(); ++i, ++index) {
+      targets.emplace_back(params->items()[i],
+                           Target{current.params()[i], index, g,
+                                  current.param_names().empty() ? "" : current.param_names()[i]});
+    }
+    std::vector<NamedValues::Entry> options;
+    for (const auto& [key, value] : saved[g].entries()) {
+      if (key.kind() != Value::Kind::string) {
+        problems.push_back(concat("an option of parameter group ", g, " has the name ", key.repr(),
+                                  ", which is no text"));
+      } else if (key.as_string() != "params") {
+        options.emplace_back(key.as_string(), value);
+      }
+    }
+    ParamGroup fresh(
+        current.param_names().empty() ? Params(current.params()) : Params(zipped(current)),
+        NamedValues(std::move(options)));
+    if (const Value* names = current.find("param_names")) fresh.set_default("param_names", *names);
+    complete(fresh);
+    try {
+      check(fresh);
+    } catch (const Error& error) {
+      problems.push_back(concat("parameter group ", g, ": ", error.what()));
+    }
+    plan.groups.push_back(std::move(fresh));
+  }
+  if (!problems.empty()) refuse(type_name_, std::move(problems));
+
+  std::map<std::int64_t, const Target*> by_index;
+  for (const auto& [key, target] : targets) {
+    if (key.kind() != Value::Kind::integer) {
+      problems.push_back(concat("'params' of parameter group ", target.group, " has ", key.repr(),
+                                ", which is no index"));
+      continue;
+    }
+    by_index.insert_or_assign(key.as_int(), &target);
+  }
+  for (const auto& [key, value] : saved_state.entries()) {
+    const auto found =
+        key.kind() == Value::Kind::integer ? by_index.find(key.as_int()) : by_index.end();
+    if (found == by_index.end()) {
+      State::Entry other;
+      other.key = key;
+      other.other = value;
+      plan.state.entries.push_back(std::move(other));
+      continue;
+    }
+    const Target& target = *found->second;
+    if (value.kind() != Value::Kind::dict) {
+      problems.push_back(concat("the state of ", named(target), " must be a dict, but is of type ",
+                                value.type_name()));
+      continue;
+    }
+    State::Entry& entry = plan.state.at(target.parameter);
+    check_state(value, target.parameter, named(target), plan.groups[target.group], problems);
+    if (!problems.empty()) continue;
+    for (const auto& [name, item] : value.entries()) {
+      const std::string text = name.kind() == Value::Kind::string ? name.as_string() : name.repr();
+      entry.kept[text] = converted(item, target.parameter, text == "step");
+    }
+    // Old files have a number.
+    if (const Value* step = entry.kept.find("step"); step != nullptr && !step->is_tensor())
+      entry.kept["step"] = no_steps().fill_(entry.kept.real("step"));
+  }
+  if (!problems.empty()) refuse(type_name_, std::move(problems));
+  return plan;
+}
+
+std::vector<std::pair<std::string, Tensor>> Optimizer::zipped(const ParamGroup& group) {
+  std::vector<std::pair<std::string, Tensor>> named;
+  for (std::size_t i = 0; i < group.params().size(); ++i)
+    named.emplace_back(group.param_names()[i], group.params()[i]);
+  return named;
+}
+
+void Optimizer::check_state(const Value& state, const Tensor& parameter, const std::string& name,
+                            const ParamGroup& group, std::vector<std::string>& problems) const {
+  if (state.entries().empty()) return;
+  for (const Kept& kept : this->kept(group)) {
+    const Value* value = state.find(kept.name);
+    if (value == nullptr || value->is_none()) {
+      if (!kept.optional)
+        problems.push_back(concat("the state of ", name, " has no '", kept.name, "'"));
+    } else if (!kept.like_parameter) {
+      if (!is_number(*value))
+        problems.push_back(concat("'", kept.name, "' of the state of ", name,
+                                  " must be a number, but is of type ", value->type_name()));
+    } else if (!value->is_tensor()) {
+      problems.push_back(concat("'", kept.name, "' of the state of ", name,
+                                " must be a tensor, but is of type ", value->type_name()));
+    } else if (value->as_tensor().shape() != parameter.shape()) {
+      problems.push_back(concat("size mismatch for '", kept.name, "' of the state of ", name,
+                                ": the state dict has ", bracketed(value->as_tensor().shape()),
+                                ", the parameter is ", bracketed(parameter.shape())));
+    }
+  }
+}
+
+void Optimizer::load_state_dict(const Value& state_dict) {
+  Plan plan = plan_load(replaced(load_pre_, *this, state_dict));
+  groups_ = std::move(plan.groups);
+  *state_ = std::move(plan.state);
+  load_post_.run(*this);
+}
+
+}  // namespace tenon::optim

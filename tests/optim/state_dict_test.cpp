@@ -1,0 +1,151 @@
+// State dicts of optimizers: PyTorch's files, and what does not fit.
+#include "support/matchers.h"
+#include "support/temp_dir.h"
+#include "tenon/tenon.h"
+
+namespace tenon::optim {
+namespace {
+
+const std::string kFixtures = TENON_SOURCE_DIR "/tests/io/fixtures/";
+
+std::string file(const std::string& version, const std::string& name) {
+  return kFixtures + "torch-" + version + "/" + name;
+}
+Tensor parameter(const Shape& shape) { return nn::make_parameter(ones(shape)); }
+
+// As tensors that are equal are not the same, texts are compared.
+void expect_round_trip(Optimizer& optimizer, const Value& state) {
+  optimizer.load_state_dict(state);
+  EXPECT_EQ(optimizer.state_dict().repr(), state.repr());
+}
+
+TEST(OptimizerStateDict, FilesOfPyTorchAreReadAndGivenBack) {
+  const Tensor weight = parameter({2, 2}), bias = parameter({2});
+  for (const std::string version : {"2.6.0", "2.14.1"}) {
+    const auto opt = [&](const char* name) { return *load(file(version, name)).find("opt"); };
+    SGD sgd({weight, bias}), plain({weight, bias}, {.momentum = 0.5});
+    expect_round_trip(sgd, opt("opt_sgd.pt"));
+    EXPECT_EQ(sgd.param_groups()[0].real("momentum"), 0.9);
+    expect_round_trip(plain, opt("opt_sgd_plain.pt"));
+    EXPECT_EQ(plain.param_groups()[0].real("momentum"), 0);
+    Adam adam({weight, bias});
+    AdamW adamw(std::vector<AdamWGroup>{{.params = {weight}}, {.params = {bias}}});
+    if (version == "2.14.1") {
+      expect_round_trip(adam, opt("opt_adam.pt"));
+      expect_round_trip(adamw, opt("opt_adamw.pt"));
+      continue;
+    }
+    // Older ones lack an option, which is the default's, and AdamW's own.
+    adam.load_state_dict(opt("opt_adam.pt"));
+    EXPECT_EQ(adam.param_groups()[0].at("decoupled_weight_decay").repr(), "False");
+    adamw.load_state_dict(opt("opt_adamw.pt"));
+    EXPECT_EQ(adamw.param_groups()[1].at("decoupled_weight_decay").repr(), "True");
+    EXPECT_EQ(adamw.state_dict().find("state")->repr(), opt("opt_adamw.pt").find("state")->repr());
+  }
+}
+
+TEST(OptimizerStateDict, TakesTensorsThatFitAndConvertsOthers) {
+  const Tensor p = nn::make_parameter(ones({2}, {.dtype = float64}));
+  Adam optimizer({p});
+  const Tensor step = tensor(3.0), average = ones({2}, {.dtype = float64});
+  const auto state = [&](const Value& steps) {
+    return Value::dict(
+        {{"state", Value::dict({{0, Value::dict({{"step", steps},
+                                                 {"exp_avg", average},
+                                                 {"exp_avg_sq", ones({2})},
+                                                 {"noted", "by somebody"}})},
+                                {7, "of no parameter"}})},
+         {"param_groups", Value::list({Value::dict({{"lr", 0.5},
+                                                    {"betas", Value::tuple({0.5, 0.5})},
+                                                    {"eps", 0.1},
+                                                    {"weight_decay", 0},
+                                                    {"params", Value::list({0})}})})}});
+  };
+  optimizer.load_state_dict(state(step));
+  const NamedValues& kept = optimizer.state(p);
+  EXPECT_TRUE(kept.tensor("exp_avg").is(average));
+  EXPECT_EQ(kept.tensor("exp_avg_sq").dtype(), float64);
+  EXPECT_TRUE(kept.tensor("step").is(step));
+  EXPECT_EQ(kept.tensor("step").dtype(), float32);
+  EXPECT_EQ(kept.at("noted").as_string(), "by somebody");
+  EXPECT_EQ(optimizer.param_groups()[0].real("lr"), 0.5);
+  EXPECT_FALSE(optimizer.param_groups()[0].boolean("amsgrad"));
+  EXPECT_EQ(optimizer.state_dict().find("state")->find(7)->as_string(), "of no parameter");
+  // An old file's number of steps.
+  optimizer.load_state_dict(state(4));
+  EXPECT_EQ(optimizer.state(p).tensor("step").item<double>(), 4);
+}
+
+TEST(OptimizerStateDict, EverythingThatDoesNotFitIsSaidAndNothingIsLoaded) {
+  const Tensor p = parameter({2}), q = parameter({3});
+  Adam optimizer(Params{{{"first", p}, {"second", q}}}, {.lr = 0.25});
+  const auto group = [](Value params) {
+    return Value::dict({{"lr", 0.5},
+                        {"betas", Value::tuple({0.9, 0.99})},
+                        {"eps", 1e-8},
+                        {"weight_decay", 0},
+                        {"params", std::move(params)}});
+  };
+  const auto dict = [](Value state, Value groups) {
+    return Value::dict({{"state", std::move(state)}, {"param_groups", std::move(groups)}});
+  };
+  const auto unchanged = [&] {
+    EXPECT_EQ(optimizer.param_groups()[0].real("lr"), 0.25);
+    EXPECT_EQ(optimizer.find_state(p), nullptr);
+  };
+  expect_error<LoadError>(
+      [&] {
+        optimizer.load_state_dict(dict(
+            Value::dict(
+                {{0, Value::dict({{"step", 1}, {"exp_avg", ones({5})}})},
+                 {1, Value::dict({{"step", "one"}, {"exp_avg", 3}, {"exp_avg_sq", ones({3})}})}}),
+            Value::list({group(Value::list({0, 1}))})));
+      },
+      "Error(s) in loading state_dict for Adam", "size mismatch for 'exp_avg'", "[5]", "[2]",
+      "parameter 0 ('first') has no 'exp_avg_sq'", "'step' of the state of parameter 1 ('second')",
+      "must be a number", "'exp_avg' of the state of parameter 1 ('second') must be a tensor");
+  unchanged();
+  expect_error<LoadError>(
+      [&] {
+        optimizer.load_state_dict(dict(Value::dict({}), Value::list({group(Value::list({0}))})));
+      },
+      "doesn't match the size of optimizer's group", "group 0 has 1", "2 in the optimizer");
+  expect_error<LoadError>(
+      [&] { optimizer.load_state_dict(dict(Value::dict({}), Value::list({}))); },
+      "a different number of parameter groups", "it has 0, the optimizer 1");
+  // Options that no step could use.
+  Value bad = Value::dict({{"lr", "fast"},
+                           {"betas", Value::tuple({0.9, 0.99})},
+                           {"eps", 1e-8},
+                           {"weight_decay", 0},
+                           {"params", Value::list({0, 1})}});
+  expect_error<LoadError>(
+      [&] { optimizer.load_state_dict(dict(Value::dict({}), Value::list({bad}))); },
+      "parameter group 0", "'lr' must be a number");
+  expect_error<TypeError>([&] { optimizer.load_state_dict(Value(3)); }, "'param_groups'", "int");
+  expect_error<ValueError>([&] { optimizer.load_state_dict(Value::dict({{"model", 1}})); },
+                           "no 'state'", "'model'");
+  expect_error<TypeError>([&] { optimizer.load_state_dict(dict(Value(1), Value::list({}))); },
+                          "'state'", "int");
+  expect_error<LoadError>(
+      [&] { optimizer.load_state_dict(dict(Value::dict({}), Value::list({Value(2)}))); },
+      "no dict with a list of 'params'");
+  unchanged();
+}
+
+// The files themselves, and what PyTorch makes of them: tests/interop.
+TEST(OptimizerStateDict, IsSavedAndReadBack) {
+  const Tensor p = parameter({2}), q = parameter({3});
+  RMSprop optimizer({p, q}, {.lr = 0.1, .momentum = 0.5});
+  for (const Tensor& one : {p, q}) one.set_grad(ones_like(one).detach());
+  optimizer.step();
+  const TempDir folder;
+  save(Value::dict({{"optimizer", optimizer.state_dict()}, {"epoch", 3}}), folder.file("run.pth"));
+  const Value read = load(folder.file("run.pth"));
+  RMSprop other({p, q});
+  other.load_state_dict(*read.find("optimizer"));
+  EXPECT_EQ(other.state_dict().repr(), optimizer.state_dict().repr());
+}
+
+}  // namespace
+}  // namespace tenon::optim
