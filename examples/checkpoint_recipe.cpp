@@ -82,9 +82,10 @@ int main() {
   std::cout << m.load_state_dict(state_dict) << "\n";
   // [assign]
   new_m->load_state_dict(state_dict, {.assign = true});
-  // What holds on to parameters, as an optimizer does, is made after an assigning load.
-  const std::vector<Tensor> optimizer = new_m->parameters();
+  // What holds on to parameters is made after an assigning load.
+  const optim::SGD optimizer(new_m->parameters(), {.lr = 1e-3});
   // [assign]
-  std::cout << optimizer.size() << " parameters of dtype " << repr(optimizer[0].dtype()) << "\n";
+  const std::vector<Tensor>& held = optimizer.param_groups()[0].params();
+  std::cout << held.size() << " parameters of dtype " << repr(held[0].dtype()) << "\n";
   std::filesystem::remove(file);
 }

@@ -42,13 +42,14 @@ void dry_run(const std::string& file) {
 void converted(const std::string& file) {
   // [converted]
   const auto net = on_meta(10);
-  const std::vector<Tensor> optimizer = net->parameters();  // before the load
+  const optim::SGD optimizer(net->parameters());  // before the load
   LoadIntoOptions options{.dtype = bfloat16, .memory_budget = 1'000'000};
   options.watch.progress = [](std::uint64_t done, std::uint64_t total) {
     if (done == total) std::cout << done << " bytes of " << total << "\n";
   };
   std::cout << load_into(*net, file, options) << "\n";
-  std::cout << optimizer[0].dtype() << " on " << optimizer[0].device() << "\n";
+  const Tensor& held = optimizer.param_groups()[0].params()[0];
+  std::cout << held.dtype() << " on " << held.device() << "\n";
   // [converted]
 }
 

@@ -59,13 +59,13 @@ void swapping() {
 void an_optimizer_that_does_not_see() {
   // [stale]
   nn::Linear mod(1, 2, {.bias = false});
-  // What an optimizer keeps of a module is a list of its parameters.
-  const std::vector<Tensor> optimizer = mod.parameters();
+  const optim::SGD optimizer(mod.parameters());
   std::cout << "weight in mod: " << *mod.weight << "\n";
-  std::cout << "weight in optimizer: " << text(optimizer) << "\n";
+  std::cout << "weight in optimizer: " << text(optimizer.param_groups()[0].params()) << "\n";
   mod.weight = nn::make_parameter(2 * *mod.weight);
   std::cout << "weight in mod: " << *mod.weight << "\n";
-  std::cout << "weight in optimizer: " << text(optimizer) << "\n";
+  std::cout << "weight in optimizer: " << text(optimizer.param_groups()[0].params()) << "\n";
+  std::cout << optimizer.stale_parameters(mod).size() << " parameter that mod has no longer\n";
   // [stale]
 }
 

@@ -14,8 +14,8 @@ TARGET = ROOT / "docs" / "api.md"
 # Headers of functions, in the order of the document. Layers are in include/tenon/nn.
 FUNCTIONS = ["functional", "convolution", "pooling", "folding", "normalization", "activation", "attention", "loss", "padding", "interpolation", "embedding_bag",
              "grid_sampling", "reductions", "selection", "ops", "picking", "sorting", "matmul", "einsum", "triangles", "rearranging", "counting",
-             "geometry", "factories", "random", "nn/packed_sequence"]
-NOT_LAYERS = {"callable", "conversion", "hooks", "init", "load_state_dict", "module", "parameter", "slots"}
+             "geometry", "factories", "random", "nn/packed_sequence", "nn/clip_grad"]
+NOT_LAYERS = {"callable", "conversion", "hooks", "init", "load_state_dict", "module", "named_values", "optimizer", "parameter", "slots"}
 
 # What a caller has to know of a header beyond its constructors.
 NOTES = {"pooling": ["A call gives the values alone, whatever `return_indices` says: `auto [y, indices] = pool.with_indices(x);` gives both, and",
@@ -155,16 +155,18 @@ def document():
              "all others are fields of one aggregate in braces, with its names and defaults. `Dims` takes a number or `{a, b}`.",
              "Where it says a type in parentheses instead of a value, nothing is the default. Most functions of a tensor are also its methods:",
              "`sum(x, {.dim = 1})` is `x.sum({.dim = 1})`.", "", "## Layers, `tenon::nn`", ""]
-    for path in sorted((ROOT / "include/tenon/nn").glob("*.h")):
+    for path in sorted((ROOT / "include/tenon/nn").glob("*.h")) + sorted((ROOT / "include/tenon/optim").glob("*.h")):
         if path.stem in NOT_LAYERS:
             continue
+        if path.parent.name == "optim" and "## Optimizers, `tenon::optim`" not in lines:
+            lines += ["## Optimizers, `tenon::optim`", "", "A `Group` is `{.params = ..., .lr = ...}`, with any of the options.", ""]
         found = []
         text = re.sub(r"namespace detail \{.*?\}  \n", "", headers.texts[path], flags=re.S)
         for name, _, body in CLASS.findall(text):
             found += constructors(headers, path.stem, name, body)
         if not found:
             continue
-        lines += [f"`tenon/nn/{path.name}`", "", "```"] + found + ["```", ""]
+        lines += [f"`tenon/{path.parent.name}/{path.name}`", "", "```"] + found + ["```", ""]
         if path.stem in NOTES:
             lines += NOTES[path.stem] + [""]
     lines += ["## Functions, `tenon`", ""]
