@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "networks/gpt2.h"
@@ -78,6 +79,72 @@ Work gpt(std::int64_t length) {
   };
 }
 
+// A step of training: forwards, backwards, and the optimizer's.
+template <class Optimizer, class Net, class Loss>
+Work training_step(const std::shared_ptr<Net>& net, const std::shared_ptr<Optimizer>& optimizer,
+                   Loss loss) {
+  return [net, optimizer, loss] {
+    optimizer->zero_grad();
+    loss(*net).backward();
+    optimizer->step();
+  };
+}
+Work resnet_step() {
+  auto net = nn::make<resnet::ResNet>(std::array<int, 4>{2, 2, 2, 2}, std::int64_t{1000});
+  auto optimizer = std::make_shared<optim::SGD>(net->parameters(),
+                                                optim::SGDOptions{.lr = 1e-3, .momentum = 0.9});
+  const Tensor x = randn({4, 3, 224, 224}), y = randint(0, 1000, {4});
+  return training_step(net, optimizer,
+                       [x, y](resnet::ResNet& n) { return cross_entropy(n(x), y); });
+}
+Work gpt_step() {
+  auto net = nn::make<gpt2::LMHeadModel>(gpt2::Config{});
+  auto optimizer =
+      std::make_shared<optim::AdamW>(net->parameters(), optim::AdamWOptions{.lr = 1e-4});
+  const Tensor tokens = randint(0, 50257, {1, 128}), next = randint(0, 50257, {128});
+  return training_step(net, optimizer, [tokens, next](gpt2::LMHeadModel& n) {
+    return cross_entropy(n(tokens).view({128, -1}), next);
+  });
+}
+
+// 50 million parameters in 200 tensors.
+constexpr int kTensors = 200;
+constexpr std::int64_t kElements = 250'000;
+std::vector<Tensor> many_parameters() {
+  std::vector<Tensor> all;
+  for (int i = 0; i < kTensors; ++i) {
+    all.push_back(nn::make_parameter(randn({kElements})));
+    all.back().set_grad(randn({kElements}));
+  }
+  return all;
+}
+template <class Optimizer, class Options>
+Work optimizer_step(const Options& options) {
+  auto optimizer = std::make_shared<Optimizer>(many_parameters(), options);
+  return [optimizer] { optimizer->step(); };
+}
+// What memory allows: the numbers that a step of Adam reads and writes, with next to no arithmetic.
+Work adam_traffic() {
+  constexpr std::size_t kAll = static_cast<std::size_t>(kTensors) * kElements;
+  auto memory = std::make_shared<std::array<std::vector<float>, 4>>();
+  for (auto& part : *memory) part.assign(kAll, 1);
+  const auto pass = [memory](std::size_t first, std::size_t last) {
+    auto& [p, m, v, g] = *memory;
+    for (std::size_t i = first; i < last; ++i) {
+      m[i] += g[i];
+      v[i] -= g[i];
+      p[i] += m[i];
+    }
+  };
+  return [pass] {
+    const auto threads = static_cast<std::size_t>(get_num_threads());
+    std::vector<std::jthread> others;
+    for (std::size_t t = 1; t < threads; ++t)
+      others.emplace_back(pass, kAll * t / threads, kAll * (t + 1) / threads);
+    pass(0, kAll / threads);
+  };
+}
+
 struct Measurement {
   const char* name;
   std::function<Work()> make;
@@ -125,6 +192,13 @@ const std::vector<Measurement>& measurements() {
        }},
       {"gpt_128", [] { return gpt(128); }},
       {"gpt_1", [] { return gpt(1); }},
+      {"train_resnet18", resnet_step},
+      {"train_gpt", gpt_step},
+      {"step_sgd",
+       [] { return optimizer_step<optim::SGD>(optim::SGDOptions{.lr = 1e-3, .momentum = 0.9}); }},
+      {"step_adamw", [] { return optimizer_step<optim::AdamW>(optim::AdamWOptions{}); }},
+      {"step_adamw_fused", [] { return optimizer_step<optim::AdamW>(optim::AdamWOptions{}); }},
+      {"adam_traffic", adam_traffic},
   };
   return all;
 }

@@ -9,6 +9,7 @@ import time
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from layers_networks import Gpt, ResNet
 
@@ -53,6 +54,34 @@ def gpt(length):
     return work
 
 
+def training_step(net, optimizer, loss):
+    def work():
+        optimizer.zero_grad()
+        loss(net).backward()
+        optimizer.step()
+    return work
+
+
+def resnet_step():
+    net = ResNet((2, 2, 2, 2)).train()
+    x, y = torch.randn(4, 3, 224, 224), torch.randint(0, 1000, (4,))
+    return training_step(net, torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9), lambda n: F.cross_entropy(n(x), y))
+
+
+def gpt_step():
+    net, tokens, following = Gpt().train(), torch.randint(0, 50257, (1, 128)), torch.randint(0, 50257, (128,))
+    return training_step(net, torch.optim.AdamW(net.parameters(), lr=1e-4),
+                         lambda n: F.cross_entropy(n(tokens).view(128, -1), following))
+
+
+def optimizer_step(make):
+    """50 million parameters in 200 tensors."""
+    parameters = [nn.Parameter(torch.randn(250_000)) for _ in range(200)]
+    for parameter in parameters:
+        parameter.grad = torch.randn(250_000)
+    return make(parameters).step
+
+
 MEASUREMENTS = {
     "linear_1": lambda: inference((1, 1024), nn.Linear(1024, 1024)),
     "linear_64": lambda: inference((64, 1024), nn.Linear(1024, 1024)),
@@ -73,6 +102,11 @@ MEASUREMENTS = {
     "resnet18_batch_4": lambda: inference((4, 3, 224, 224), ResNet((2, 2, 2, 2))),
     "gpt_128": lambda: gpt(128),
     "gpt_1": lambda: gpt(1),
+    "train_resnet18": resnet_step,
+    "train_gpt": gpt_step,
+    "step_sgd": lambda: optimizer_step(lambda p: torch.optim.SGD(p, lr=1e-3, momentum=0.9)),
+    "step_adamw": lambda: optimizer_step(torch.optim.AdamW),
+    "step_adamw_fused": lambda: optimizer_step(lambda p: torch.optim.AdamW(p, fused=True)),
 }
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs our benchmarks and PyTorch's in turns and prints both, with the ratio and the target where there is one.
 
-usage: run.py [core|numbers|io|save|modules|layers] [ROUNDS] [NAME...]
+usage: run.py [core|numbers|io|save|modules|layers|training] [ROUNDS] [NAME...]
 
 A figure is the median of the rounds (7). The peers take turns with us, so that whatever else the machine does
 hits all of them. Names choose among the measurements of modules and layers; timings that miss their targets there are no error.
@@ -109,7 +109,7 @@ def compare(suite, rounds, libtorch):
 
 def main():
     arguments = sys.argv[1:]
-    suites = [arguments.pop(0)] if arguments and not arguments[0].isdigit() else ["core", "numbers", "io", "save", "modules", "layers"]
+    suites = [arguments.pop(0)] if arguments and not arguments[0].isdigit() else ["core", "numbers", "io", "save", "modules", "layers", "training"]
     rounds = int(arguments.pop(0)) if arguments and arguments[0].isdigit() else 7
     libtorch = build_libtorch_peer() if "core" in suites else None
     missed = [name for suite in suites if suite in ("core", "numbers") for name in compare(suite, rounds, libtorch)]
@@ -129,6 +129,10 @@ def main():
         import layers_suite
         print(f"layers: {cpu_name()}, {os.cpu_count()} CPUs; PyTorch {torch.__version__}; medians of {rounds} rounds\n")
         layers_suite.run(rounds, arguments, PEER_ENVIRONMENT)
+    if "training" in suites:
+        import layers_suite
+        print(f"training: {cpu_name()}, {os.cpu_count()} CPUs; PyTorch {torch.__version__}; medians of {rounds} rounds\n")
+        layers_suite.run(rounds, arguments, PEER_ENVIRONMENT, layers_suite.TRAINING)
     return 1 if missed else 0
 
 

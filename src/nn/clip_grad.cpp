@@ -48,8 +48,8 @@ Tensor get_total_norm(const std::vector<Tensor>& tensors, const TotalNormOptions
 void clip_grads_with_norm_(const std::vector<Tensor>& parameters, double max_norm,
                            const Tensor& total_norm, const ClipGradOptions& /*options*/) {
   const NoGradScope no_grad;
-  // One in the way of a norm of nothing.
-  const Tensor factor = (max_norm / (total_norm + 1e-6)).clamp_max(1.0);
+  // A little more, so that nothing is divided by zero; and as PyTorch divides a number by a tensor.
+  const Tensor factor = ((total_norm + 1e-6).reciprocal() * max_norm).clamp_max(1.0);
   for (const Tensor& grad : grads_of(parameters)) grad.mul_(factor.to(grad.device()));
 }
 

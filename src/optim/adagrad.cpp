@@ -29,9 +29,16 @@ NamedValues defaults_of(const AdagradOptions& options) {
 ParamGroup param_group(const AdagradGroup& group) {
   GivenOptions given;
   given.add("lr", group.lr).add("lr_decay", group.lr_decay);
-  given.add("weight_decay", group.weight_decay).add("eps", group.eps);
-  given.add("maximize", group.maximize);
+  given.add("weight_decay", group.weight_decay);
+  given.add("initial_accumulator_value", group.initial_accumulator_value).add("eps", group.eps);
+  given.add("foreach", group.foreach).add("maximize", group.maximize).add("fused", group.fused);
   return {group.params, given.take()};
+}
+
+std::vector<ParamGroup> param_groups_of(const std::vector<AdagradGroup>& groups) {
+  std::vector<ParamGroup> all;
+  for (const AdagradGroup& group : groups) all.push_back(param_group(group));
+  return all;
 }
 
 // The same as adagrad_step, for tensors of every kind.
@@ -49,12 +56,12 @@ void update_one(bool maximize, double weight_decay, double eps, double lr, Tenso
 }  // namespace
 
 Adagrad::Adagrad(Params params, const AdagradOptions& options)
-    : Adagrad(std::vector<AdagradGroup>{{.params = std::move(params)}}, options) {}
+    : Adagrad(one_group(std::move(params)), options) {}
 Adagrad::Adagrad(const std::vector<AdagradGroup>& groups, const AdagradOptions& options)
+    : Adagrad(param_groups_of(groups), options) {}
+Adagrad::Adagrad(std::vector<ParamGroup> groups, const AdagradOptions& options)
     : Optimizer("Adagrad", defaults_of(options)) {
-  std::vector<ParamGroup> all;
-  for (const AdagradGroup& group : groups) all.push_back(param_group(group));
-  add_groups(std::move(all));
+  add_groups(std::move(groups));
   for (const ParamGroup& group : param_groups()) {
     for (const Tensor& parameter : group.params()) begun(group, parameter);
   }
@@ -63,13 +70,19 @@ Adagrad::~Adagrad() = default;
 
 void Adagrad::add_param_group(const AdagradGroup& group) { add_param_group(param_group(group)); }
 
-void Adagrad::check(const ParamGroup& group) const {
-  check_not_negative(group, "lr", "learning rate");
-  check_not_negative(group, "lr_decay", "lr_decay value");
-  check_not_negative(group, "weight_decay", "weight_decay value");
-  check_not_negative(group, "initial_accumulator_value", "initial_accumulator_value value");
-  check_not_negative(group, "eps", "epsilon value");
-  check_way(group);
+void Adagrad::check(const ParamGroup& group, bool fresh) const {
+  check_number(group, "lr", "learning rate", fresh);
+  check_number(group, "lr_decay", "lr_decay value", fresh);
+  check_number(group, "weight_decay", "weight_decay value", fresh);
+  check_number(group, "initial_accumulator_value", "initial_accumulator_value value", fresh);
+  check_number(group, "eps", "epsilon value", fresh);
+  check_flags(group, {"maximize"});
+}
+
+void Adagrad::complete(ParamGroup& group) const {
+  group.set_default("foreach", Value());
+  for (const char* name : {"maximize", "differentiable"}) group.set_default(name, false);
+  group.set_default("fused", Value());
 }
 
 std::vector<Optimizer::Kept> Adagrad::kept(const ParamGroup& /*group*/) const {
@@ -90,19 +103,26 @@ NamedValues& Adagrad::begun(const ParamGroup& group, const Tensor& parameter) {
 void Adagrad::update(ParamGroup& group) {
   const double weight_decay = group.real("weight_decay"), eps = group.real("eps");
   const bool maximize = group.boolean("maximize");
-  Updates<AdagradStep, 1> updates(adagrad_step);
+  // All that can go wrong goes wrong before anything is written.
+  struct Work {
+    Tensor parameter, grad, steps, sum;
+  };
+  std::vector<Work> all;
   for (const Tensor& parameter : group.params()) {
     const Tensor grad = parameter.grad();
     if (!grad.defined()) continue;
     const NamedValues& kept = begun(group, parameter);
-    const double count = kept.tensor("step").add_(1).item<double>();
+    all.push_back({parameter, grad, kept.tensor("step"), kept.tensor("sum")});
+  }
+  Updates<AdagradStep, 1> updates(adagrad_step);
+  for (const Work& work : all) {
+    const double count = work.steps.add_(1).item<double>();
     const double lr = group.real("lr") / (1 + (count - 1) * group.real("lr_decay"));
     const AdagradStep step{{maximize, static_cast<float>(weight_decay)},
                            static_cast<float>(eps),
                            static_cast<float>(-lr)};
-    const Tensor sum = kept.tensor("sum");
-    if (updates.take(step, parameter, grad, {sum})) continue;
-    update_one(maximize, weight_decay, eps, lr, parameter, grad, sum);
+    if (!updates.take(step, work.parameter, work.grad, {work.sum}))
+      update_one(maximize, weight_decay, eps, lr, work.parameter, work.grad, work.sum);
   }
   updates.run();
 }

@@ -88,7 +88,8 @@ ParamGroup Adam::param_group(const AdamGroup& group) {
   GivenOptions given;
   given.add("lr", group.lr).add("betas", group.betas).add("eps", group.eps);
   given.add("weight_decay", group.weight_decay).add("amsgrad", group.amsgrad);
-  given.add("maximize", group.maximize);
+  given.add("maximize", group.maximize).add("foreach", group.foreach).add("fused", group.fused);
+  given.add("decoupled_weight_decay", group.decoupled_weight_decay);
   return {group.params, given.take()};
 }
 std::vector<ParamGroup> Adam::param_groups_of(const std::vector<AdamGroup>& groups) {
@@ -102,13 +103,13 @@ Adam::Adam(std::string type_name, const AdamOptions& options, std::vector<ParamG
   add_groups(std::move(groups));
 }
 Adam::Adam(Params params, const AdamOptions& options)
-    : Adam("Adam", options, {{std::move(params), {}}}) {}
+    : Adam("Adam", options, one_group(std::move(params))) {}
 Adam::Adam(const std::vector<AdamGroup>& groups, const AdamOptions& options)
     : Adam("Adam", options, param_groups_of(groups)) {}
 Adam::~Adam() = default;
 
 AdamW::AdamW(Params params, const AdamWOptions& options)
-    : Adam("AdamW", decoupled(options), {{std::move(params), {}}}) {}
+    : Adam("AdamW", decoupled(options), one_group(std::move(params))) {}
 AdamW::AdamW(const std::vector<AdamWGroup>& groups, const AdamWOptions& options)
     : Adam("AdamW", decoupled(options), param_groups_of(groups)) {}
 AdamW::~AdamW() = default;
@@ -120,20 +121,28 @@ void AdamW::complete(ParamGroup& group) const {
 
 void Adam::add_param_group(const AdamGroup& group) { add_param_group(param_group(group)); }
 
-void Adam::check(const ParamGroup& group) const {
-  check_not_negative(group, "lr", "learning rate");
-  check_not_negative(group, "eps", "epsilon value");
+void Adam::check(const ParamGroup& group, bool fresh) const {
+  check_number(group, "lr", "learning rate", fresh);
+  check_number(group, "eps", "epsilon value", fresh);
   const auto [beta1, beta2] = betas_of(group);
   int index = 0;
   for (const double beta : {beta1, beta2}) {
-    if (!(beta >= 0 && beta < 1)) {
+    if (!std::isfinite(beta) || (fresh && (beta < 0 || beta >= 1))) {
       throw ValueError(concat("Invalid beta parameter at index ", index, ": ", Value(beta).repr(),
                               ": it must be from 0 to less than 1"));
     }
     ++index;
   }
-  check_not_negative(group, "weight_decay", "weight_decay value");
-  check_way(group);
+  check_number(group, "weight_decay", "weight_decay value", fresh);
+  check_flags(group, {"amsgrad", "maximize", "decoupled_weight_decay"});
+}
+
+void Adam::complete(ParamGroup& group) const {
+  for (const char* name : {"amsgrad", "maximize"}) group.set_default(name, false);
+  group.set_default("foreach", Value());
+  for (const char* name : {"capturable", "differentiable", "decoupled_weight_decay"})
+    group.set_default(name, false);
+  group.set_default("fused", Value());
 }
 
 std::vector<Optimizer::Kept> Adam::kept(const ParamGroup& group) const {
@@ -154,7 +163,11 @@ void Adam::update(ParamGroup& group) {
   s.eps = group.real("eps");
   s.weight_decay = group.real("weight_decay");
   const bool amsgrad = group.boolean("amsgrad");
-  Updates<AdamStep, 3> updates(adam_step);
+  // All that can go wrong goes wrong before anything is written.
+  struct Work {
+    Tensor parameter, grad, steps, average, square_average, largest;
+  };
+  std::vector<Work> all;
   for (const Tensor& parameter : group.params()) {
     const Tensor grad = parameter.grad();
     if (!grad.defined()) continue;
@@ -164,8 +177,12 @@ void Adam::update(ParamGroup& group) {
       for (const char* name : {"exp_avg", "exp_avg_sq"}) kept[name] = zeros_like(parameter);
       if (amsgrad) kept["max_exp_avg_sq"] = zeros_like(parameter);
     }
-    const Tensor steps = kept.tensor("step").add_(1);
-    const double count = steps.item<double>();
+    all.push_back({parameter, grad, kept.tensor("step"), kept.tensor("exp_avg"),
+                   kept.tensor("exp_avg_sq"), amsgrad ? kept.tensor("max_exp_avg_sq") : Tensor()});
+  }
+  Updates<AdamStep, 3> updates(adam_step);
+  for (const Work& work : all) {
+    const double count = work.steps.add_(1).item<double>();
     s.correction2 = std::sqrt(1 - std::pow(s.beta2, count));
     s.step_size = s.lr / (1 - std::pow(s.beta1, count));
     AdamStep step;
@@ -178,10 +195,9 @@ void Adam::update(ParamGroup& group) {
     step.correction2 = static_cast<float>(s.correction2);
     step.eps = static_cast<float>(s.eps);
     step.negative_step = static_cast<float>(-s.step_size);
-    const Tensor average = kept.tensor("exp_avg"), square_average = kept.tensor("exp_avg_sq"),
-                 largest = amsgrad ? kept.tensor("max_exp_avg_sq") : Tensor();
-    if (updates.take(step, parameter, grad, {average, square_average, largest})) continue;
-    update_one(s, parameter, grad, average, square_average, largest);
+    if (!updates.take(step, work.parameter, work.grad,
+                      {work.average, work.square_average, work.largest}))
+      update_one(s, work.parameter, work.grad, work.average, work.square_average, work.largest);
   }
   updates.run();
 }

@@ -8,8 +8,8 @@ bool are_packed_floats(std::span<const Tensor> tensors) {
     const Tensor& tensor = tensors[i];
     if (!tensor.defined()) continue;
     const Layout& layout = tensor.layout();
-    if (tensor.body().is_wrapper() || layout.dtype != float32 || layout.device != Device::cpu() ||
-        layout.conj || layout.neg)
+    if (tensor.body().is_wrapper() || tensor.is_inference() || layout.dtype != float32 ||
+        layout.device != Device::cpu() || layout.conj || layout.neg)
       return false;
     if (layout.shape != parameter.shape() || layout.strides != parameter.stride() ||
         !layout.is_non_overlapping_and_dense())

@@ -20,7 +20,7 @@
 namespace tenon::optim {
 
 // Whether kernels may take them as rows of floats: all of one shape, in one packed order, each in
-// memory of its own. Undefined ones do not matter.
+// memory of its own, and none made in inference mode. Undefined ones do not matter.
 bool are_packed_floats(std::span<const Tensor> tensors);
 
 // Parameters that wait for their step. A step has numbers of its own for each parameter, and N
@@ -44,10 +44,12 @@ class Updates {
     std::array<Tensor, N + 2> all{parameter, grad};
     std::copy(kept.begin(), kept.end(), all.begin() + 2);
     const bool packed = are_packed_floats(all);
-    // Memory that another one is going to write to is not for two threads.
-    if (!packed || !written_.insert(parameter.storage().impl()).second) run();
+    if (!packed || shares_memory(all)) run();
     if (!packed) return false;
-    written_.insert(parameter.storage().impl());
+    for (const Tensor& tensor : all) {
+      if (!tensor.defined()) continue;
+      (tensor.is(grad) ? read_ : written_).insert(tensor.storage().impl());
+    }
     waiting_.push_back({step, parameter, grad, std::move(kept)});
     return true;
   }
@@ -74,6 +76,7 @@ class Updates {
     }
     waiting_.clear();
     written_.clear();
+    read_.clear();
   }
 
  private:
@@ -82,6 +85,17 @@ class Updates {
     Tensor parameter, grad;
     std::array<Tensor, N> kept;  // the kernel is given null for undefined ones
   };
+
+  // What one that waits writes is not for another to touch, nor what it reads for another to write.
+  bool shares_memory(const std::array<Tensor, N + 2>& all) const {
+    for (const Tensor& tensor : all) {
+      if (!tensor.defined()) continue;
+      const void* storage = tensor.storage().impl();
+      if (written_.contains(storage) || (!tensor.is(all[1]) && read_.contains(storage)))
+        return true;
+    }
+    return false;
+  }
 
   void update_piece(const Update& update, std::int64_t begin, std::int64_t n) const {
     std::array<float*, N> kept{};
@@ -95,7 +109,7 @@ class Updates {
   std::function<void(const Step&, std::int64_t, float*, const float*, const std::array<float*, N>&)>
       kernel_;
   std::vector<Update> waiting_;
-  std::unordered_set<const void*> written_;
+  std::unordered_set<const void*> written_, read_;  // their storages
 };
 
 }  // namespace tenon::optim

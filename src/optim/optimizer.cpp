@@ -19,6 +19,15 @@ Params::Params(const std::vector<std::pair<std::string, Tensor>>& named) {
   }
 }
 
+Value& ParamGroup::operator[](std::string_view name) {
+  if (name == "params") {
+    throw ValueError(
+        "'params' of a group are no option: make an optimizer of the new parameters, and load the "
+        "state dict of this one into it");
+  }
+  return NamedValues::operator[](name);
+}
+
 Optimizer::Optimizer(std::string type_name, NamedValues defaults)
     : type_name_(std::move(type_name)),
       defaults_(std::move(defaults)),
@@ -26,8 +35,7 @@ Optimizer::Optimizer(std::string type_name, NamedValues defaults)
 Optimizer::~Optimizer() = default;
 
 void Optimizer::add_groups(std::vector<ParamGroup> groups) {
-  if (groups.empty() || (groups.size() == 1 && groups[0].params().empty()))
-    throw ValueError("optimizer got an empty parameter list");
+  if (groups.empty()) throw ValueError("optimizer got an empty parameter list");
   for (ParamGroup& group : groups) add_param_group(std::move(group));
 }
 
@@ -76,37 +84,31 @@ void Optimizer::add_param_group(ParamGroup group) {
     group["param_names"] = Value::list(std::move(names));
   }
   for (const auto& [name, value] : defaults_) group.set_default(name, value);
-  check(group);
+  check(group, true);
   check_new_group(group);
   groups_.push_back(std::move(group));
 }
 
-void Optimizer::complete(ParamGroup& group) const {
-  for (const auto& [name, value] : defaults_) group.set_default(name, value);
+void Optimizer::update_groups() {
+  const NoGradScope no_grad;
+  for (const ParamGroup& group : groups_) check(group, false);
+  for (ParamGroup& group : groups_) update(group);
 }
 
 void Optimizer::step() {
   step_pre_.run(*this);
-  {
-    const NoGradScope no_grad;
-    for (const ParamGroup& group : groups_) check(group);
-    for (ParamGroup& group : groups_) update(group);
-  }
+  update_groups();
   step_post_.run(*this);
 }
 
 Tensor Optimizer::step(const std::function<Tensor()>& closure) {
   step_pre_.run(*this);
   Tensor loss;
-  {
+  if (closure) {
     const GradModeScope grad(true);
     loss = closure();
   }
-  {
-    const NoGradScope no_grad;
-    for (const ParamGroup& group : groups_) check(group);
-    for (ParamGroup& group : groups_) update(group);
-  }
+  update_groups();
   step_post_.run(*this);
   return loss;
 }
@@ -117,7 +119,10 @@ void Optimizer::zero_grad(const nn::ZeroGradOptions& options) {
   }
 }
 
-NamedValues& Optimizer::state(const Tensor& parameter) { return state_->at(parameter).kept; }
+NamedValues& Optimizer::state(const Tensor& parameter) {
+  if (!parameter.defined()) throw ValueError("there is no state of an undefined tensor");
+  return state_->at(parameter).kept;
+}
 
 const NamedValues* Optimizer::find_state(const Tensor& parameter) const noexcept {
   const State::Entry* entry = state_->find(parameter);

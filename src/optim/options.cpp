@@ -9,22 +9,24 @@
 
 namespace tenon::optim {
 
-void check_not_negative(const ParamGroup& group, std::string_view name, std::string_view what) {
+std::vector<ParamGroup> one_group(Params params) {
+  if (params.tensors().empty()) throw ValueError("optimizer got an empty parameter list");
+  std::vector<ParamGroup> groups;
+  groups.emplace_back(std::move(params), NamedValues());
+  return groups;
+}
+
+void check_number(const ParamGroup& group, std::string_view name, std::string_view what,
+                  bool fresh) {
   const double value = group.real(name);
-  if (!(value >= 0) || !std::isfinite(value)) {
+  if (!std::isfinite(value) || (fresh && value < 0)) {
     throw ValueError(concat("Invalid ", what, ": ", group.at(name).repr(),
-                            ": it must be a finite number, and not below 0"));
+                            ": it must be a finite number", fresh ? ", and not below 0" : ""));
   }
 }
 
-void check_finite(const ParamGroup& group, std::string_view name, std::string_view what) {
-  if (!std::isfinite(group.real(name))) {
-    throw ValueError(
-        concat("Invalid ", what, ": ", group.at(name).repr(), ": it must be a finite number"));
-  }
-}
-
-void check_way(const ParamGroup& group) {
+void check_flags(const ParamGroup& group, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) group.boolean(name);
   for (const char* name : {"differentiable", "capturable"}) {
     if (group.contains(name) && group.boolean(name)) {
       throw NotImplementedError(concat("an optimizer with ", name,

@@ -1,9 +1,11 @@
 // Options of optimizers: from their fields, and whether they are in range.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tenon/optim/optimizer.h"
 
@@ -34,12 +36,14 @@ class GivenOptions {
   NamedValues given_;
 };
 
-// ValueError, "Invalid WHAT: VALUE", unless it is a finite number from 0 on.
-void check_not_negative(const ParamGroup& group, std::string_view name, std::string_view what);
-// The same of any finite number.
-void check_finite(const ParamGroup& group, std::string_view name, std::string_view what);
-// NotImplementedError for what a file may ask for and is not here.
-void check_way(const ParamGroup& group);
+// A group of all of them, without options of its own. ValueError if there are none.
+std::vector<ParamGroup> one_group(Params params);
+
+// ValueError, "Invalid WHAT: VALUE", unless it is a finite number; from 0 on, if it is `fresh`.
+void check_number(const ParamGroup& group, std::string_view name, std::string_view what,
+                  bool fresh);
+// TypeError unless it is one. NotImplementedError for what a file may ask for and is not here.
+void check_flags(const ParamGroup& group, std::initializer_list<std::string_view> names);
 
 // A number of steps so far, none.
 Tensor no_steps();

@@ -29,8 +29,15 @@ ParamGroup param_group(const RMSpropGroup& group) {
   GivenOptions given;
   given.add("lr", group.lr).add("alpha", group.alpha).add("eps", group.eps);
   given.add("weight_decay", group.weight_decay).add("momentum", group.momentum);
-  given.add("centered", group.centered).add("maximize", group.maximize);
+  given.add("centered", group.centered).add("foreach", group.foreach);
+  given.add("maximize", group.maximize);
   return {group.params, given.take()};
+}
+
+std::vector<ParamGroup> param_groups_of(const std::vector<RMSpropGroup>& groups) {
+  std::vector<ParamGroup> all;
+  for (const RMSpropGroup& group : groups) all.push_back(param_group(group));
+  return all;
 }
 
 struct Numbers {
@@ -68,24 +75,32 @@ void update_one(const Numbers& s, Tensor parameter, Tensor grad, Tensor square_a
 }  // namespace
 
 RMSprop::RMSprop(Params params, const RMSpropOptions& options)
-    : RMSprop(std::vector<RMSpropGroup>{{.params = std::move(params)}}, options) {}
+    : RMSprop(one_group(std::move(params)), options) {}
 RMSprop::RMSprop(const std::vector<RMSpropGroup>& groups, const RMSpropOptions& options)
+    : RMSprop(param_groups_of(groups), options) {}
+RMSprop::RMSprop(std::vector<ParamGroup> groups, const RMSpropOptions& options)
     : Optimizer("RMSprop", defaults_of(options)) {
-  std::vector<ParamGroup> all;
-  for (const RMSpropGroup& group : groups) all.push_back(param_group(group));
-  add_groups(std::move(all));
+  add_groups(std::move(groups));
 }
 RMSprop::~RMSprop() = default;
 
 void RMSprop::add_param_group(const RMSpropGroup& group) { add_param_group(param_group(group)); }
 
-void RMSprop::check(const ParamGroup& group) const {
-  check_not_negative(group, "lr", "learning rate");
-  check_not_negative(group, "eps", "epsilon value");
-  check_not_negative(group, "momentum", "momentum value");
-  check_not_negative(group, "weight_decay", "weight_decay value");
-  check_not_negative(group, "alpha", "alpha value");
-  check_way(group);
+void RMSprop::check(const ParamGroup& group, bool fresh) const {
+  check_number(group, "lr", "learning rate", fresh);
+  check_number(group, "eps", "epsilon value", fresh);
+  check_number(group, "momentum", "momentum value", fresh);
+  check_number(group, "weight_decay", "weight_decay value", fresh);
+  check_number(group, "alpha", "alpha value", fresh);
+  check_flags(group, {"centered", "maximize"});
+}
+
+void RMSprop::complete(ParamGroup& group) const {
+  group.set_default("momentum", 0);
+  group.set_default("centered", false);
+  group.set_default("foreach", Value());
+  for (const char* name : {"maximize", "differentiable", "capturable"})
+    group.set_default(name, false);
 }
 
 std::vector<Optimizer::Kept> RMSprop::kept(const ParamGroup& group) const {
@@ -105,7 +120,11 @@ void RMSprop::update(ParamGroup& group) {
                          static_cast<float>(s.eps),
                          static_cast<float>(s.momentum),
                          static_cast<float>(-s.lr)};
-  Updates<RmspropStep, 3> updates(rmsprop_step);
+  // All that can go wrong goes wrong before anything is written.
+  struct Work {
+    Tensor parameter, grad, steps, square_average, average, buffer;
+  };
+  std::vector<Work> all;
   for (const Tensor& parameter : group.params()) {
     const Tensor grad = parameter.grad();
     if (!grad.defined()) continue;
@@ -116,12 +135,16 @@ void RMSprop::update(ParamGroup& group) {
       if (s.momentum > 0) kept["momentum_buffer"] = zeros_like(parameter);
       if (centered) kept["grad_avg"] = zeros_like(parameter);
     }
-    kept.tensor("step").add_(1);
-    const Tensor square_average = kept.tensor("square_avg"),
-                 average = centered ? kept.tensor("grad_avg") : Tensor(),
-                 buffer = s.momentum > 0 ? kept.tensor("momentum_buffer") : Tensor();
-    if (updates.take(step, parameter, grad, {square_average, average, buffer})) continue;
-    update_one(s, parameter, grad, square_average, average, buffer);
+    all.push_back({parameter, grad, kept.tensor("step"), kept.tensor("square_avg"),
+                   centered ? kept.tensor("grad_avg") : Tensor(),
+                   s.momentum > 0 ? kept.tensor("momentum_buffer") : Tensor()});
+  }
+  Updates<RmspropStep, 3> updates(rmsprop_step);
+  for (const Work& work : all) {
+    work.steps.add_(1);
+    if (!updates.take(step, work.parameter, work.grad,
+                      {work.square_average, work.average, work.buffer}))
+      update_one(s, work.parameter, work.grad, work.square_average, work.average, work.buffer);
   }
   updates.run();
 }

@@ -1,5 +1,7 @@
 #include "tenon/optim/sgd.h"
 
+#include <unordered_map>
+
 #include "kernels/optimizer.h"
 #include "optim/fused_update.h"
 #include "optim/options.h"
@@ -28,7 +30,7 @@ ParamGroup param_group(const SGDGroup& group) {
   GivenOptions given;
   given.add("lr", group.lr).add("momentum", group.momentum).add("dampening", group.dampening);
   given.add("weight_decay", group.weight_decay).add("nesterov", group.nesterov);
-  given.add("maximize", group.maximize);
+  given.add("maximize", group.maximize).add("foreach", group.foreach).add("fused", group.fused);
   return {group.params, given.take()};
 }
 
@@ -51,7 +53,7 @@ void update_one(const SgdStep& step, const Tensor& parameter, const Tensor& grad
 }  // namespace
 
 SGD::SGD(Params params, const SGDOptions& options) : Optimizer("SGD", defaults_of(options)) {
-  add_groups({{std::move(params), {}}});
+  add_groups(one_group(std::move(params)));
 }
 SGD::SGD(const std::vector<SGDGroup>& groups, const SGDOptions& options)
     : Optimizer("SGD", defaults_of(options)) {
@@ -63,15 +65,22 @@ SGD::~SGD() = default;
 
 void SGD::add_param_group(const SGDGroup& group) { add_param_group(param_group(group)); }
 
-void SGD::check(const ParamGroup& group) const {
-  check_not_negative(group, "lr", "learning rate");
-  check_not_negative(group, "momentum", "momentum value");
-  check_not_negative(group, "weight_decay", "weight_decay value");
-  check_finite(group, "dampening", "dampening value");
-  if (group.boolean("nesterov") && (group.real("momentum") <= 0 || group.real("dampening") != 0)) {
+void SGD::check(const ParamGroup& group, bool fresh) const {
+  check_number(group, "lr", "learning rate", fresh);
+  check_number(group, "momentum", "momentum value", fresh);
+  check_number(group, "dampening", "dampening value", false);
+  check_number(group, "weight_decay", "weight_decay value", fresh);
+  check_flags(group, {"nesterov", "maximize"});
+  if (fresh && group.boolean("nesterov") &&
+      (group.real("momentum") <= 0 || group.real("dampening") != 0)) {
     throw ValueError("Nesterov momentum requires a momentum and zero dampening");
   }
-  check_way(group);
+}
+
+void SGD::complete(ParamGroup& group) const {
+  for (const char* name : {"nesterov", "maximize"}) group.set_default(name, false);
+  group.set_default("foreach", Value());
+  for (const char* name : {"differentiable", "fused"}) group.set_default(name, false);
 }
 
 std::vector<Optimizer::Kept> SGD::kept(const ParamGroup& /*group*/) const {
@@ -88,22 +97,41 @@ void SGD::update(ParamGroup& group) {
   step.momentum = static_cast<float>(momentum);
   step.undamped = static_cast<float>(undamped);
   step.negative_lr = static_cast<float>(-lr);
-  Updates<SgdStep, 1> updates(sgd_step);
+  // All that can go wrong goes wrong before anything is written.
+  struct Work {
+    Tensor parameter, grad, buffer;
+    bool first = false;
+  };
+  std::vector<Work> all;
+  std::unordered_map<const void*, Tensor> fresh;
   for (const Tensor& parameter : group.params()) {
-    const Tensor grad = parameter.grad();
-    if (!grad.defined()) continue;
-    Tensor buffer;
-    step.first = false;
+    Work work{parameter, parameter.grad(), {}, false};
+    if (!work.grad.defined()) continue;
     if (step.has_momentum) {
-      Value& kept = state(parameter)["momentum_buffer"];
-      step.first = kept.is_none();
-      if (step.first) kept = empty_like(parameter);
-      buffer = kept.as_tensor();
+      const NamedValues* kept = find_state(parameter);
+      const Value* buffer = kept == nullptr ? nullptr : kept->find("momentum_buffer");
+      work.first = buffer == nullptr || buffer->is_none();
+      work.buffer = work.first ? empty_like(parameter) : kept->tensor("momentum_buffer");
+      // One that is there a second time finds the buffer of the first.
+      if (work.first) {
+        const auto [place, alone] = fresh.try_emplace(parameter.cell().get(), work.buffer);
+        work.first = alone;
+        work.buffer = place->second;
+      }
     }
-    if (updates.take(step, parameter, grad, {buffer})) continue;
-    update_one(step, parameter, grad, lr, momentum, undamped, weight_decay, buffer);
+    all.push_back(std::move(work));
+  }
+  Updates<SgdStep, 1> updates(sgd_step);
+  for (const Work& work : all) {
+    step.first = work.first;
+    if (!updates.take(step, work.parameter, work.grad, {work.buffer}))
+      update_one(step, work.parameter, work.grad, lr, momentum, undamped, weight_decay,
+                 work.buffer);
   }
   updates.run();
+  for (const Work& work : all) {
+    if (work.first) state(work.parameter)["momentum_buffer"] = work.buffer;
+  }
 }
 
 }  // namespace tenon::optim

@@ -1,6 +1,7 @@
 // What an optimizer keeps for its parameters, in the order it began to.
 #pragma once
 
+#include <deque>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -15,7 +16,7 @@ struct Optimizer::State {
     NamedValues kept;
     Value key, other;
   };
-  std::vector<Entry> entries;
+  std::deque<Entry> entries;  // they stay where they are
   // Places in `entries`. The cell is what stays the same when a parameter's content is swapped.
   std::unordered_map<const void*, std::size_t> places;
 

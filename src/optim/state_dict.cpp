@@ -1,6 +1,5 @@
 // State dicts of optimizers: indices stand for parameters.
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include "base/text.h"
@@ -81,9 +80,23 @@ bool is_number(const Value& value) {
     case Value::Kind::boolean:
     case Value::Kind::integer:
     case Value::Kind::real: return true;
-    case Value::Kind::tensor: return value.as_tensor().numel() == 1;
+    case Value::Kind::tensor: return value.as_tensor().numel() == 1 && !value.as_tensor().is_meta();
     default: return false;
   }
+}
+
+// With the names that a file has for them, if it has one for each.
+Params with_names(const std::vector<Tensor>& tensors, const Value* names) {
+  if (names == nullptr || names->kind() != Value::Kind::list ||
+      names->items().size() != tensors.size())
+    return tensors;
+  std::vector<std::pair<std::string, Tensor>> named;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Value& name = names->items()[i];
+    if (name.kind() != Value::Kind::string) return tensors;
+    named.emplace_back(name.as_string(), tensors[i]);
+  }
+  return named;
 }
 
 // The beginning of long lists; all are in the error's fields.
@@ -116,7 +129,8 @@ const Value& entry_of(const Value& state_dict, const char* name, Value::Kind kin
                "one has no '",
                name, "'; it has: ", there.empty() ? "nothing" : there));
   }
-  if (found->kind() != kind) {
+  const bool listed = kind == Value::Kind::list && found->kind() == Value::Kind::tuple;
+  if (found->kind() != kind && !listed) {
     throw TypeError(concat("'", name, "' of an optimizer's state dict must be ", expected,
                            ", but is of type ", found->type_name()));
   }
@@ -205,13 +219,13 @@ Optimizer::Plan Optimizer::plan_load(const Value& state_dict) const {
         options.emplace_back(key.as_string(), value);
       }
     }
-    ParamGroup fresh(
-        current.param_names().empty() ? Params(current.params()) : Params(zipped(current)),
-        NamedValues(std::move(options)));
-    if (const Value* names = current.find("param_names")) fresh.set_default("param_names", *names);
+    NamedValues all(std::move(options));
+    if (const Value* names = current.find("param_names")) all.set_default("param_names", *names);
+    Params params_here = with_names(current.params(), all.find("param_names"));
+    ParamGroup fresh(std::move(params_here), std::move(all));
     complete(fresh);
     try {
-      check(fresh);
+      check(fresh, false);
     } catch (const Error& error) {
       problems.push_back(concat("parameter group ", g, ": ", error.what()));
     }
@@ -219,19 +233,12 @@ Optimizer::Plan Optimizer::plan_load(const Value& state_dict) const {
   }
   if (!problems.empty()) refuse(type_name_, std::move(problems));
 
-  std::map<std::int64_t, const Target*> by_index;
-  for (const auto& [key, target] : targets) {
-    if (key.kind() != Value::Kind::integer) {
-      problems.push_back(concat("'params' of parameter group ", target.group, " has ", key.repr(),
-                                ", which is no index"));
-      continue;
-    }
-    by_index.insert_or_assign(key.as_int(), &target);
-  }
+  // By the text of what the file calls them: numbers, or names.
+  std::unordered_map<std::string, const Target*> by_key;
+  for (const auto& [key, target] : targets) by_key.insert_or_assign(key.repr(), &target);
   for (const auto& [key, value] : saved_state.entries()) {
-    const auto found =
-        key.kind() == Value::Kind::integer ? by_index.find(key.as_int()) : by_index.end();
-    if (found == by_index.end()) {
+    const auto found = by_key.find(key.repr());
+    if (found == by_key.end()) {
       State::Entry other;
       other.key = key;
       other.other = value;
@@ -244,26 +251,33 @@ Optimizer::Plan Optimizer::plan_load(const Value& state_dict) const {
                                 value.type_name()));
       continue;
     }
-    State::Entry& entry = plan.state.at(target.parameter);
     check_state(value, target.parameter, named(target), plan.groups[target.group], problems);
     if (!problems.empty()) continue;
-    for (const auto& [name, item] : value.entries()) {
-      const std::string text = name.kind() == Value::Kind::string ? name.as_string() : name.repr();
-      entry.kept[text] = converted(item, target.parameter, text == "step");
+    try {
+      plan.state.at(target.parameter).kept =
+          kept_of(value, target.parameter, plan.groups[target.group]);
+    } catch (const Error& error) {
+      problems.push_back(concat("the state of ", named(target), ": ", error.what()));
     }
-    // Old files have a number.
-    if (const Value* step = entry.kept.find("step"); step != nullptr && !step->is_tensor())
-      entry.kept["step"] = no_steps().fill_(entry.kept.real("step"));
   }
   if (!problems.empty()) refuse(type_name_, std::move(problems));
   return plan;
 }
 
-std::vector<std::pair<std::string, Tensor>> Optimizer::zipped(const ParamGroup& group) {
-  std::vector<std::pair<std::string, Tensor>> named;
-  for (std::size_t i = 0; i < group.params().size(); ++i)
-    named.emplace_back(group.param_names()[i], group.params()[i]);
-  return named;
+NamedValues Optimizer::kept_of(const Value& state, const Tensor& parameter,
+                               const ParamGroup& group) const {
+  NamedValues all;
+  for (const auto& [name, item] : state.entries()) {
+    const std::string text = name.kind() == Value::Kind::string ? name.as_string() : name.repr();
+    all[text] = converted(item, parameter, text == "step");
+  }
+  // Old files have a number for the steps.
+  for (const Kept& one : kept(group)) {
+    const Value* value = one.like_parameter ? nullptr : all.find(one.name);
+    if (value != nullptr && !value->is_none() && !value->is_tensor())
+      all[one.name] = no_steps().fill_(all.real(one.name));
+  }
+  return all;
 }
 
 void Optimizer::check_state(const Value& state, const Tensor& parameter, const std::string& name,
@@ -281,6 +295,9 @@ void Optimizer::check_state(const Value& state, const Tensor& parameter, const s
     } else if (!value->is_tensor()) {
       problems.push_back(concat("'", kept.name, "' of the state of ", name,
                                 " must be a tensor, but is of type ", value->type_name()));
+    } else if (value->as_tensor().is_meta() && !parameter.is_meta()) {
+      problems.push_back(concat("'", kept.name, "' of the state of ", name,
+                                " is on meta: there is no data to load"));
     } else if (value->as_tensor().shape() != parameter.shape()) {
       problems.push_back(concat("size mismatch for '", kept.name, "' of the state of ", name,
                                 ": the state dict has ", bracketed(value->as_tensor().shape()),

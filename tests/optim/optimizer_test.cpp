@@ -205,6 +205,83 @@ TEST(Optimizer, RefusesOptionsOutOfRange) {
   EXPECT_TRUE(equal(second.detach(), full({2}, 0.5)));
 }
 
+// Schedules may end a little below zero; what PyTorch lets through a step, goes through.
+TEST(Optimizer, StepsWithALearningRateBelowZeroThatWasSetLater) {
+  const Tensor p = parameter({2});
+  SGD optimizer({p}, {.lr = 1});
+  give_grads(optimizer);
+  optimizer.param_groups()[0].set_lr(-0.5);
+  optimizer.step();
+  EXPECT_TRUE(equal(p.detach(), full({2}, 1.5)));
+}
+
+TEST(Optimizer, ChangesNothingIfSomethingIsWrongWithALaterParameter) {
+  const Tensor p = parameter({2}), q = parameter({2});
+  SGD sgd({p, q}, {.lr = 1, .momentum = 0.5});
+  give_grads(sgd);
+  sgd.state(q)["momentum_buffer"] = 3;
+  expect_error<TypeError>([&] { sgd.step(); }, "'momentum_buffer' must be a tensor");
+  EXPECT_TRUE(equal(p.detach(), ones({2})));
+  EXPECT_EQ(sgd.find_state(p), nullptr);
+  Adam adam({p, q}, {.lr = 1});
+  adam.step();
+  const Tensor before = p.detach().clone();
+  adam.state(q).erase("exp_avg");
+  expect_error<IndexError>([&] { adam.step(); }, "'exp_avg'", "exp_avg_sq");
+  EXPECT_TRUE(equal(p.detach(), before));
+  EXPECT_EQ(adam.state(p).tensor("step").item<double>(), 1);
+  // Options of every kind are looked at first, in all groups.
+  RMSprop grouped({{.params = {p}}, {.params = {q}}}, {.lr = 1});
+  grouped.param_groups()[1]["maximize"] = "yes";
+  expect_error<TypeError>([&] { grouped.step(); }, "'maximize' must be a bool");
+  EXPECT_TRUE(equal(p.detach(), before));
+}
+
+// Gradients that are parameters, and buffers of two parameters: one after the other, as PyTorch.
+TEST(Optimizer, UpdatesWhatSharesMemoryInOrder) {
+  const int threads = get_num_threads();
+  set_num_threads(4);
+  for (int run = 0; run < 20; ++run) {
+    const Tensor p = parameter({100'000}, 1), q = parameter({100'000}, 1);
+    SGD optimizer({p, q}, {.lr = 1, .momentum = 0.5});
+    p.set_grad(ones({100'000}));
+    q.set_grad(p.detach());
+    optimizer.step();
+    // p is 0 when q is updated.
+    ASSERT_TRUE(equal(q.detach(), ones({100'000})));
+    const Tensor buffer = zeros({100'000});
+    optimizer.state(p)["momentum_buffer"] = buffer;
+    optimizer.state(q)["momentum_buffer"] = buffer;
+    q.set_grad(ones({100'000}));
+    optimizer.step();
+    ASSERT_TRUE(equal(p.detach(), full({100'000}, -1.0)));
+    ASSERT_TRUE(equal(q.detach(), full({100'000}, -0.5)));
+  }
+  set_num_threads(threads);
+}
+
+TEST(Optimizer, RefusesToWriteIntoInferenceTensors) {
+  Tensor p;
+  {
+    const InferenceModeScope inference;
+    p = ones({2});
+  }
+  SGD optimizer({p}, {.lr = 1});
+  p.set_grad(ones({2}));
+  expect_error<AutogradError>([&] { optimizer.step(); }, "nference");
+}
+
+TEST(Optimizer, ParametersAreNoOption) {
+  const Tensor p = parameter({2});
+  SGD optimizer({{.params = {p}}});
+  expect_error<ValueError>([&] { optimizer.param_groups()[0]["params"] = Value::list({p}); },
+                           "no option", "load the state dict");
+  expect_error<ValueError>([&] { optimizer.state(Tensor()); }, "undefined");
+  EXPECT_FALSE(optimizer.step(std::function<Tensor()>()).defined());
+  // An empty group is one.
+  EXPECT_EQ(SGD({{.params = std::vector<Tensor>{}}}).param_groups().size(), 1);
+}
+
 TEST(Optimizer, HooksRunInOrderAndMayReplaceStateDicts) {
   const Tensor p = parameter({2});
   SGD optimizer({p}, {.lr = 1});

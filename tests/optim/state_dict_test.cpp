@@ -122,6 +122,16 @@ TEST(OptimizerStateDict, EverythingThatDoesNotFitIsSaidAndNothingIsLoaded) {
   expect_error<LoadError>(
       [&] { optimizer.load_state_dict(dict(Value::dict({}), Value::list({bad}))); },
       "parameter group 0", "'lr' must be a number");
+  expect_error<LoadError>(
+      [&] {
+        const Tensor nowhere = ones({2}, {.device = Device::meta()});
+        optimizer.load_state_dict(
+            dict(Value::dict({{0, Value::dict({{"step", ones({}, {.device = Device::meta()})},
+                                               {"exp_avg", nowhere},
+                                               {"exp_avg_sq", nowhere}})}}),
+                 Value::list({group(Value::list({0, 1}))})));
+      },
+      "'step' of the state of parameter 0", "must be a number", "'exp_avg'", "is on meta");
   expect_error<TypeError>([&] { optimizer.load_state_dict(Value(3)); }, "'param_groups'", "int");
   expect_error<ValueError>([&] { optimizer.load_state_dict(Value::dict({{"model", 1}})); },
                            "no 'state'", "'model'");
@@ -133,7 +143,46 @@ TEST(OptimizerStateDict, EverythingThatDoesNotFitIsSaidAndNothingIsLoaded) {
   unchanged();
 }
 
-// The files themselves, and what PyTorch makes of them: tests/interop.
+// What a file lacks is what PyTorch takes for it, not what the optimizer was made with.
+TEST(OptimizerStateDict, OptionsThatAFileLacksAreThoseOfTheClass) {
+  const Tensor p = parameter({2});
+  SGD optimizer({p}, {.momentum = 0.9, .nesterov = true, .maximize = true});
+  const auto group = [](std::vector<Value::Entry> more) {
+    std::vector<Value::Entry> entries{{"lr", 0.5},
+                                      {"momentum", 0.9},
+                                      {"dampening", 0},
+                                      {"weight_decay", 0},
+                                      {"params", Value::list({0})}};
+    entries.insert(entries.end(), more.begin(), more.end());
+    return Value::dict({{"state", Value::dict({})},
+                        {"param_groups", Value::list({Value::dict(std::move(entries))})}});
+  };
+  optimizer.load_state_dict(group({}));
+  EXPECT_FALSE(optimizer.param_groups()[0].boolean("maximize"));
+  EXPECT_FALSE(optimizer.param_groups()[0].boolean("nesterov"));
+  expect_error<LoadError>([&] { optimizer.load_state_dict(group({{"maximize", "yes"}})); },
+                          "parameter group 0", "'maximize' must be a bool");
+  // Names come from the file.
+  optimizer.load_state_dict(group({{"param_names", Value::list({"w"})}}));
+  EXPECT_THAT(optimizer.param_groups()[0].param_names(), testing::ElementsAre("w"));
+  optimizer.add_param_group(
+      SGDGroup{.params = std::vector<std::pair<std::string, Tensor>>{{"b", parameter({1})}}});
+}
+
+// Whatever a file calls its parameters, it is their order that counts.
+TEST(OptimizerStateDict, ParametersMayHaveNamesForIndices) {
+  const Tensor p = parameter({2});
+  SGD optimizer({p}, {.momentum = 0.9});
+  optimizer.load_state_dict(Value::dict(
+      {{"state", Value::dict({{"w", Value::dict({{"momentum_buffer", full({2}, 3)}})}})},
+       {"param_groups", Value::tuple({Value::dict({{"lr", 0.5},
+                                                   {"momentum", 0.9},
+                                                   {"dampening", 0},
+                                                   {"weight_decay", 0},
+                                                   {"params", Value::list({"w"})}})})}}));
+  EXPECT_EQ(optimizer.state(p).tensor("momentum_buffer").select(0, 0).item<double>(), 3);
+}
+
 TEST(OptimizerStateDict, IsSavedAndReadBack) {
   const Tensor p = parameter({2}), q = parameter({3});
   RMSprop optimizer({p, q}, {.lr = 0.1, .momentum = 0.5});

@@ -207,27 +207,28 @@ TEST(OptimizerSteps, AreTheSameForTensorsThatAreNotPacked) {
   const int threads = get_num_threads();
   for (const Case& one : cases()) {
     if (one.before.dtype() != float32) continue;
-    set_num_threads(3);
     manual_seed(5);
     const Tensor values = randn({70001}), grads = randn({5, 70001});
-    const Tensor packed = nn::make_parameter(values.clone());
-    const Tensor apart = nn::make_parameter(stack({values, values}, 1).select(1, 0));
-    ASSERT_EQ(apart.stride(0), 2);
-    const Tensor spare = nn::make_parameter(ones({1}));
-    const auto first = make(one.name, one.at("options"),
-                            {packed, spare, spare.detach().clone(), spare.detach().clone(),
-                             spare.detach().clone(), spare.detach().clone()});
-    const auto second = make(one.name, one.at("options"),
-                             {apart, spare, spare.detach().clone(), spare.detach().clone(),
-                              spare.detach().clone(), spare.detach().clone()});
+    std::vector<Tensor> packed, apart;
+    for (int i = 0; i < 6; ++i) {
+      packed.push_back(nn::make_parameter(values.clone()));
+      apart.push_back(nn::make_parameter(stack({values, values}, 1).select(1, 0)));
+      EXPECT_EQ(apart.back().stride(0), 2);
+    }
+    const auto first = make(one.name, one.at("options"), packed),
+               second = make(one.name, one.at("options"), apart);
     for (std::int64_t step = 0; step < 5; ++step) {
-      packed.set_grad(grads.select(0, step).clone());
-      apart.set_grad(grads.select(0, step).clone());
+      for (const auto* parameters : {&packed, &apart}) {
+        for (const Tensor& parameter : *parameters)
+          parameter.set_grad(grads.select(0, step).clone());
+      }
+      set_num_threads(3);
       first->step();
       set_num_threads(1);
       second->step();
     }
-    EXPECT_TRUE(equal(packed.detach(), apart.detach())) << one.what;
+    for (std::size_t i = 0; i < 6; ++i)
+      EXPECT_TRUE(equal(packed[i].detach(), apart[i].detach())) << one.what << i;
   }
   set_num_threads(threads);
 }

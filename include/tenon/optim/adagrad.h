@@ -1,6 +1,7 @@
 // Adagrad: the larger the gradients so far, the smaller the steps.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -26,8 +27,11 @@ struct AdagradGroup {
   std::optional<double> lr = {};
   std::optional<double> lr_decay = {};
   std::optional<double> weight_decay = {};
+  std::optional<double> initial_accumulator_value = {};
   std::optional<double> eps = {};
+  std::optional<bool> foreach = {};
   std::optional<bool> maximize = {};
+  std::optional<bool> fused = {};
 };
 
 // Has a state for every parameter from the beginning.
@@ -35,17 +39,21 @@ class TENON_API Adagrad final : public Optimizer {
  public:
   explicit Adagrad(Params params, const AdagradOptions& options = {});
   explicit Adagrad(const std::vector<AdagradGroup>& groups, const AdagradOptions& options = {});
+  explicit Adagrad(std::initializer_list<AdagradGroup> groups, const AdagradOptions& options = {})
+      : Adagrad(std::vector<AdagradGroup>(groups), options) {}
   ~Adagrad() override;
 
   using Optimizer::add_param_group;
   void add_param_group(const AdagradGroup& group);
 
  protected:
-  void check(const ParamGroup& group) const override;
+  void check(const ParamGroup& group, bool fresh) const override;
+  void complete(ParamGroup& group) const override;
   void update(ParamGroup& group) override;
   std::vector<Kept> kept(const ParamGroup& group) const override;
 
  private:
+  Adagrad(std::vector<ParamGroup> groups, const AdagradOptions& options);
   NamedValues& begun(const ParamGroup& group, const Tensor& parameter);
 };
 

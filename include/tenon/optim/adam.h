@@ -1,6 +1,7 @@
 // Adam, and AdamW, whose weight decay is taken from the parameter and not added to the gradient.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -42,7 +43,10 @@ struct AdamGroup {
   std::optional<double> eps = {};
   std::optional<double> weight_decay = {};
   std::optional<bool> amsgrad = {};
+  std::optional<bool> foreach = {};
   std::optional<bool> maximize = {};
+  std::optional<bool> fused = {};
+  std::optional<bool> decoupled_weight_decay = {};  // of Adam; AdamW's always is
 };
 using AdamWGroup = AdamGroup;
 
@@ -50,6 +54,8 @@ class TENON_API Adam : public Optimizer {
  public:
   explicit Adam(Params params, const AdamOptions& options = {});
   explicit Adam(const std::vector<AdamGroup>& groups, const AdamOptions& options = {});
+  explicit Adam(std::initializer_list<AdamGroup> groups, const AdamOptions& options = {})
+      : Adam(std::vector<AdamGroup>(groups), options) {}
   ~Adam() override;
 
   using Optimizer::add_param_group;
@@ -60,7 +66,8 @@ class TENON_API Adam : public Optimizer {
   static ParamGroup param_group(const AdamGroup& group);
   static std::vector<ParamGroup> param_groups_of(const std::vector<AdamGroup>& groups);
 
-  void check(const ParamGroup& group) const override;
+  void check(const ParamGroup& group, bool fresh) const override;
+  void complete(ParamGroup& group) const override;
   void update(ParamGroup& group) override;
   std::vector<Kept> kept(const ParamGroup& group) const override;
 };
@@ -69,6 +76,8 @@ class TENON_API AdamW final : public Adam {
  public:
   explicit AdamW(Params params, const AdamWOptions& options = {});
   explicit AdamW(const std::vector<AdamWGroup>& groups, const AdamWOptions& options = {});
+  explicit AdamW(std::initializer_list<AdamWGroup> groups, const AdamWOptions& options = {})
+      : AdamW(std::vector<AdamWGroup>(groups), options) {}
   ~AdamW() override;
 
  protected:

@@ -58,6 +58,11 @@ class TENON_API ParamGroup : public NamedValues {
   ParamGroup(Params params, NamedValues options)
       : NamedValues(std::move(options)), params_(std::move(params)) {}
 
+  // An option, as above. ValueError for "params", which are no option.
+  Value& operator[](std::string_view name);
+  double lr() const { return real("lr"); }
+  void set_lr(double lr) { (*this)["lr"] = lr; }
+
   const std::vector<Tensor>& params() const noexcept { return params_.tensors(); }
   const std::vector<std::string>& param_names() const noexcept { return params_.names(); }
 
@@ -94,14 +99,16 @@ class TENON_API Optimizer {
   // options out of range. A tensor twice in one group is a warning.
   void add_param_group(ParamGroup group);
 
-  // Updates every parameter that has a gradient. ValueError, before anything is changed, for
-  // options out of range.
+  // Updates every parameter that has a gradient. ValueError or TypeError, before anything is
+  // changed, for options that are not finite or of another type, or if something is not kept that
+  // should be.
   void step();
   // Calls it first, with recording on, and gives what it gives: the loss.
   Tensor step(const std::function<Tensor()>& closure);
   void zero_grad(const nn::ZeroGradOptions& options = {});
 
-  // What is kept for a parameter; empty until the first step that has a gradient for it.
+  // What is kept for a parameter; empty until the first step that has a gradient for it. The
+  // reference is good until the next load.
   NamedValues& state(const Tensor& parameter);
   const NamedValues* find_state(const Tensor& parameter) const noexcept;
 
@@ -115,7 +122,8 @@ class TENON_API Optimizer {
   void load_state_dict(const Value& state_dict);
 
   // The parameters it holds and the module does not have: those that an assigning load replaced,
-  // which step() goes on updating to no effect. Give it the module's parameters anew.
+  // which step() goes on updating to no effect. An optimizer made of the module's parameters, with
+  // this one's state dict loaded, goes on where this one is.
   std::vector<StaleParameter> stale_parameters(const nn::Module& module) const;
 
   RemovableHandle register_step_pre_hook(StepHook hook);
@@ -143,22 +151,24 @@ class TENON_API Optimizer {
   // By the derived class's constructor, once. ValueError if there is no group.
   void add_groups(std::vector<ParamGroup> groups);
 
-  // ValueError for options out of range.
-  virtual void check(const ParamGroup& group) const = 0;
+  // TypeError and ValueError for options that step() cannot use; of a group that is added
+  // (`fresh`) also for those out of range. What a schedule makes of them may be below 0.
+  virtual void check(const ParamGroup& group, bool fresh) const = 0;
   // A step of one group, with recording off.
   virtual void update(ParamGroup& group) = 0;
   // What a state of the group has, if it is not empty.
   virtual std::vector<Kept> kept(const ParamGroup& group) const = 0;
-  // Options that older files do not have, and what this class insists on.
-  virtual void complete(ParamGroup& group) const;
+  // Adds the options that older files do not have, and what the class insists on.
+  virtual void complete(ParamGroup& group) const = 0;
 
  private:
   struct Plan;
   struct State;
 
   void check_new_group(const ParamGroup& group) const;
+  void update_groups();
   Plan plan_load(const Value& state_dict) const;
-  static std::vector<std::pair<std::string, Tensor>> zipped(const ParamGroup& group);
+  NamedValues kept_of(const Value& state, const Tensor& parameter, const ParamGroup& group) const;
   // Adds what is wrong with it to the problems.
   void check_state(const Value& state, const Tensor& parameter, const std::string& name,
                    const ParamGroup& group, std::vector<std::string>& problems) const;

@@ -1,6 +1,7 @@
 // RMSprop: gradients are divided by a running mean of their size.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct RMSpropGroup {
   std::optional<double> weight_decay = {};
   std::optional<double> momentum = {};
   std::optional<bool> centered = {};
+  std::optional<bool> foreach = {};
   std::optional<bool> maximize = {};
 };
 
@@ -36,15 +38,21 @@ class TENON_API RMSprop final : public Optimizer {
  public:
   explicit RMSprop(Params params, const RMSpropOptions& options = {});
   explicit RMSprop(const std::vector<RMSpropGroup>& groups, const RMSpropOptions& options = {});
+  explicit RMSprop(std::initializer_list<RMSpropGroup> groups, const RMSpropOptions& options = {})
+      : RMSprop(std::vector<RMSpropGroup>(groups), options) {}
   ~RMSprop() override;
 
   using Optimizer::add_param_group;
   void add_param_group(const RMSpropGroup& group);
 
  protected:
-  void check(const ParamGroup& group) const override;
+  void check(const ParamGroup& group, bool fresh) const override;
+  void complete(ParamGroup& group) const override;
   void update(ParamGroup& group) override;
   std::vector<Kept> kept(const ParamGroup& group) const override;
+
+ private:
+  RMSprop(std::vector<ParamGroup> groups, const RMSpropOptions& options);
 };
 
 }  // namespace tenon::optim

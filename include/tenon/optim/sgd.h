@@ -1,6 +1,7 @@
 // SGD: stochastic gradient descent, with momentum.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -29,19 +30,24 @@ struct SGDGroup {
   std::optional<double> weight_decay = {};
   std::optional<bool> nesterov = {};
   std::optional<bool> maximize = {};
+  std::optional<bool> foreach = {};
+  std::optional<bool> fused = {};
 };
 
 class TENON_API SGD final : public Optimizer {
  public:
   explicit SGD(Params params, const SGDOptions& options = {});
   explicit SGD(const std::vector<SGDGroup>& groups, const SGDOptions& options = {});
+  explicit SGD(std::initializer_list<SGDGroup> groups, const SGDOptions& options = {})
+      : SGD(std::vector<SGDGroup>(groups), options) {}
   ~SGD() override;
 
   using Optimizer::add_param_group;
   void add_param_group(const SGDGroup& group);
 
  protected:
-  void check(const ParamGroup& group) const override;
+  void check(const ParamGroup& group, bool fresh) const override;
+  void complete(ParamGroup& group) const override;
   void update(ParamGroup& group) override;
   std::vector<Kept> kept(const ParamGroup& group) const override;
 };
