@@ -15,7 +15,9 @@ TARGET = ROOT / "docs" / "api.md"
 FUNCTIONS = ["functional", "convolution", "pooling", "folding", "normalization", "activation", "attention", "loss", "padding", "interpolation", "embedding_bag",
              "grid_sampling", "reductions", "selection", "ops", "picking", "sorting", "matmul", "einsum", "triangles", "rearranging", "counting",
              "geometry", "factories", "random", "nn/packed_sequence", "nn/clip_grad"]
-NOT_LAYERS = {"callable", "conversion", "hooks", "init", "load_state_dict", "module", "named_values", "optimizer", "parameter", "slots"}
+NOT_LAYERS = {"callable", "conversion", "hooks", "init", "load_state_dict", "module", "named_values", "optimizer", "parameter", "scheduler_state",
+              "slots"}
+SCHEDULERS = ["lr_scheduler", "cosine_annealing", "one_cycle", "reduce_on_plateau", "sequential_lr"]
 
 # What a caller has to know of a header beyond its constructors.
 NOTES = {"pooling": ["A call gives the values alone, whatever `return_indices` says: `auto [y, indices] = pool.with_indices(x);` gives both, and",
@@ -25,7 +27,7 @@ NOTES = {"pooling": ["A call gives the values alone, whatever `return_indices` s
 COMMENT = re.compile(r"//[^\n]*")
 STRUCT = re.compile(r"\n( *)struct (?:TENON_API )?(\w*Options?) \{(.*?)\n\1\};", re.S)
 ALIAS = re.compile(r"\busing\s+(\w*Options?)\s*=\s*([\w:]+);")
-FIELD = re.compile(r"([\w:<>, ]+?)\s+(\w+)\s*(?:=\s*(.*?))?;", re.S)
+FIELD = re.compile(r"([\w:<>, ]+?\*?)\s+(\w+)\s*(?:=\s*(.*?))?;", re.S)
 CLASS = re.compile(r"\n(?:template <[^>]*>\n)?class (?:TENON_API )?(\w+)(?: final)?\s*:\s*public ([^{;]*?)\{(.*?)\n\};", re.S)
 FUNCTION = re.compile(r"\n(?:TENON_API|inline|template <class O = (\w+)>\nOnlyOf<O, \w+,)\s+([\w:<>, ]+?[&>\w])\s+(\w+)(?=\()")
 
@@ -155,11 +157,15 @@ def document():
              "all others are fields of one aggregate in braces, with its names and defaults. `Dims` takes a number or `{a, b}`.",
              "Where it says a type in parentheses instead of a value, nothing is the default. Most functions of a tensor are also its methods:",
              "`sum(x, {.dim = 1})` is `x.sum({.dim = 1})`.", "", "## Layers, `tenon::nn`", ""]
-    for path in sorted((ROOT / "include/tenon/nn").glob("*.h")) + sorted((ROOT / "include/tenon/optim").glob("*.h")):
+    optim = [path for path in sorted((ROOT / "include/tenon/optim").glob("*.h")) if path.stem not in SCHEDULERS]
+    schedulers = [ROOT / f"include/tenon/optim/{stem}.h" for stem in SCHEDULERS]
+    for path in sorted((ROOT / "include/tenon/nn").glob("*.h")) + optim + schedulers:
         if path.stem in NOT_LAYERS:
             continue
         if path.parent.name == "optim" and "## Optimizers, `tenon::optim`" not in lines:
             lines += ["## Optimizers, `tenon::optim`", "", "A `Group` is `{.params = ..., .lr = ...}`, with any of the options.", ""]
+        if path == schedulers[0]:
+            lines += ["## Schedulers, `tenon::optim::lr_scheduler`", "", "`PerGroup` takes a number or one for each group: `{0.1, 0.2}`.", ""]
         found = []
         text = re.sub(r"namespace detail \{.*?\}  \n", "", headers.texts[path], flags=re.S)
         for name, _, body in CLASS.findall(text):

@@ -57,6 +57,10 @@ bool is_whole_composite(const Value& object) {
     return state.is_none() && arguments.items().size() == 1 &&
            arguments.items()[0].kind() == Kind::string;
   }
+  if (name == kCounterName) {
+    return state.is_none() && arguments.items().size() == 1 &&
+           arguments.items()[0].kind() == Kind::dict;
+  }
   if (!arguments.items().empty()) return false;
   if (name.starts_with("torch.per_")) return state.is_none();
   if (state.kind() != Kind::dict) return false;

@@ -6,7 +6,8 @@
 namespace tenon {
 
 // Whether an object of one of the names in io/rebuild.h has the parts that reading gives such ones,
-// or is a scheme of quantisation. Anything else that calls itself so is none.
+// or is a scheme of quantisation, or a Counter of a dict. Anything else that calls itself so is
+// none.
 bool is_whole_composite(const Value& object);
 
 }  // namespace tenon

@@ -361,6 +361,11 @@ class Pickler {
     if (name == kQuantizedName) return quantized(value, depth);
     if (name == kNestedName) return nested(value, depth);
     if (name == kLayoutName) return layout(value.object_arguments().items()[0].as_string());
+    if (name == kCounterName) {
+      out_.global("collections", "Counter");
+      this->value(value.object_arguments().items()[0], depth + 1);
+      return call(1, value.identity());
+    }
     out_.global("torch", std::string_view(name).substr(name.rfind('.') + 1));  // a scheme
   }
   static const Value& field(const Value& object, const char* name) {

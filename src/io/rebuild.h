@@ -45,6 +45,8 @@ class TensorMaker {
 inline constexpr std::string_view kSparseName = "sparse_tensor",
                                   kQuantizedName = "quantized_tensor",
                                   kNestedName = "nested_tensor", kLayoutName = "layout";
+// Written as what it says, and read as the dict that it is.
+inline constexpr std::string_view kCounterName = "collections.Counter";
 
 // The value the pickle describes. FormatError for arguments that do not fit, cycles, more than a
 // thousand levels, and, unless inert, objects.

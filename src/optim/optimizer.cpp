@@ -96,12 +96,14 @@ void Optimizer::update_groups() {
 }
 
 void Optimizer::step() {
+  step_called_ = has_scheduler_;
   step_pre_.run(*this);
   update_groups();
   step_post_.run(*this);
 }
 
 Tensor Optimizer::step(const std::function<Tensor()>& closure) {
+  step_called_ = has_scheduler_;
   step_pre_.run(*this);
   Tensor loss;
   if (closure) {

@@ -1,8 +1,8 @@
 // State dicts of optimizers: indices stand for parameters.
-#include <algorithm>
 #include <optional>
 
 #include "base/text.h"
+#include "optim/load_problems.h"
 #include "optim/options.h"
 #include "optim/state.h"
 #include "tenon/error.h"
@@ -97,18 +97,6 @@ Params with_names(const std::vector<Tensor>& tensors, const Value* names) {
     named.emplace_back(name.as_string(), tensors[i]);
   }
   return named;
-}
-
-// The beginning of long lists; all are in the error's fields.
-[[noreturn]] void refuse(const std::string& type_name, std::vector<std::string> problems) {
-  constexpr std::size_t kShown = 20;
-  std::string text = concat("Error(s) in loading state_dict for ", type_name, ":");
-  for (std::size_t i = 0; i < std::min(problems.size(), kShown); ++i)
-    text += concat("\n\t", problems[i]);
-  if (problems.size() > kShown) text += concat("\n\t... and ", problems.size() - kShown, " more");
-  LoadError::Problems all;
-  all.errors = std::move(problems);
-  throw LoadError(text, std::move(all));
 }
 
 const Value& entry_of(const Value& state_dict, const char* name, Value::Kind kind,

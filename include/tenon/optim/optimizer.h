@@ -33,6 +33,10 @@
 
 namespace tenon::optim {
 
+namespace lr_scheduler {
+class LRScheduler;
+}
+
 // Tensors to optimize, all with names or all without: model.parameters(), {weight, bias}, {weight},
 // model.named_parameters().
 class TENON_API Params {
@@ -162,6 +166,7 @@ class TENON_API Optimizer {
   virtual void complete(ParamGroup& group) const = 0;
 
  private:
+  friend class lr_scheduler::LRScheduler;
   struct Plan;
   struct State;
 
@@ -177,6 +182,8 @@ class TENON_API Optimizer {
   NamedValues defaults_;
   std::vector<ParamGroup> groups_;
   std::unique_ptr<State> state_;
+  // Whether a scheduler looks at it, and a step has been taken since.
+  bool has_scheduler_ = false, step_called_ = false;
   nn::detail::HookList<StepHook> step_pre_, step_post_;
   nn::detail::HookList<StateDictHook> state_dict_pre_, load_post_;
   nn::detail::HookList<ReplacingHook> state_dict_post_, load_pre_;

@@ -1,0 +1,88 @@
+// Schedules by functions.
+#include "base/text.h"
+#include "tenon/error.h"
+#include "tenon/optim/lr_scheduler.h"
+
+namespace tenon::optim::lr_scheduler {
+
+namespace {
+
+std::vector<LRLambda> for_all(LRLambda lambda, const Optimizer& optimizer) {
+  return std::vector<LRLambda>(optimizer.param_groups().size(), std::move(lambda));
+}
+
+Value checked(const std::vector<LRLambda>& lambdas, const Optimizer& optimizer) {
+  if (lambdas.size() != optimizer.param_groups().size()) {
+    throw ValueError(concat("Expected ", optimizer.param_groups().size(), " lr_lambdas, but got ",
+                            lambdas.size()));
+  }
+  for (std::size_t i = 0; i < lambdas.size(); ++i) {
+    if (!lambdas[i]) throw ValueError(concat("lr_lambdas[", i, "] is an empty function"));
+  }
+  return Value::list(std::vector<Value>(lambdas.size()));
+}
+
+// Nothing is known of our functions. What a file has of Python's is kept for the next one.
+void lambdas_state(SchedulerState& state, Value& saved_lambdas) {
+  state.value("lr_lambdas", saved_lambdas,
+              [&saved_lambdas](const Value& saved) -> std::function<void()> {
+                if (saved.kind() != Value::Kind::list ||
+                    saved.items().size() != saved_lambdas.items().size()) {
+                  throw ValueError(concat("must be a list with an entry for each of the ",
+                                          saved_lambdas.items().size(), " functions, but is ",
+                                          saved.repr()));
+                }
+                return [&saved_lambdas, saved] { saved_lambdas = saved; };
+              });
+}
+
+}  // namespace
+
+LambdaLR::LambdaLR(Optimizer& optimizer, LRLambda lr_lambda, const LambdaLROptions& options)
+    : LambdaLR(optimizer, for_all(std::move(lr_lambda), optimizer), options) {}
+LambdaLR::LambdaLR(Optimizer& optimizer, std::vector<LRLambda> lr_lambdas,
+                   const LambdaLROptions& options)
+    : LRScheduler("LambdaLR", optimizer, options.last_epoch),
+      lambdas_(std::move(lr_lambdas)),
+      saved_lambdas_(checked(lambdas_, optimizer)) {
+  initial_step();
+}
+LambdaLR::~LambdaLR() = default;
+
+std::vector<double> LambdaLR::current_lr() const {
+  std::size_t i = 0;
+  return based([&](double base_lr) { return base_lr * lambdas_[i++](last_epoch_); });
+}
+void LambdaLR::state(SchedulerState& state) {
+  LRScheduler::state(state);
+  lambdas_state(state, saved_lambdas_);
+}
+
+MultiplicativeLR::MultiplicativeLR(Optimizer& optimizer, LRLambda lr_lambda,
+                                   const MultiplicativeLROptions& options)
+    : MultiplicativeLR(optimizer, for_all(std::move(lr_lambda), optimizer), options) {}
+MultiplicativeLR::MultiplicativeLR(Optimizer& optimizer, std::vector<LRLambda> lr_lambdas,
+                                   const MultiplicativeLROptions& options)
+    : LRScheduler("MultiplicativeLR", optimizer, options.last_epoch),
+      lambdas_(std::move(lr_lambdas)),
+      saved_lambdas_(checked(lambdas_, optimizer)) {
+  initial_step();
+}
+MultiplicativeLR::~MultiplicativeLR() = default;
+
+std::vector<double> MultiplicativeLR::current_lr() const {
+  if (is_initial_) return changed([](double lr) { return lr; });
+  if (groups().size() != lambdas_.size()) {
+    throw ValueError(concat("the optimizer has ", groups().size(),
+                            " parameter groups, but MultiplicativeLR ", lambdas_.size(),
+                            " functions: make it anew after adding a group"));
+  }
+  std::size_t i = 0;
+  return changed([&](double lr) { return lr * lambdas_[i++](last_epoch_); });
+}
+void MultiplicativeLR::state(SchedulerState& state) {
+  LRScheduler::state(state);
+  lambdas_state(state, saved_lambdas_);
+}
+
+}  // namespace tenon::optim::lr_scheduler

@@ -1,0 +1,193 @@
+#include "tenon/optim/lr_scheduler.h"
+
+#include <cmath>
+
+#include "base/text.h"
+#include "base/warn.h"
+#include "optim/load_problems.h"
+#include "optim/schedule_arithmetic.h"
+#include "tenon/error.h"
+
+namespace tenon::optim::lr_scheduler {
+
+LRScheduler::LRScheduler(std::string type_name, Optimizer& optimizer)
+    : type_name_(std::move(type_name)), optimizer_(&optimizer) {}
+
+LRScheduler::LRScheduler(std::string type_name, Optimizer& optimizer, std::int64_t last_epoch)
+    : LRScheduler(std::move(type_name), optimizer) {
+  check_epoch(last_epoch);
+  last_epoch_ = last_epoch;
+}
+
+LRScheduler::~LRScheduler() = default;
+
+void LRScheduler::initial_step() {
+  check();
+  for (std::size_t i = 0; i < groups().size(); ++i) {
+    if (last_epoch_ == -1 || groups()[i].contains("initial_lr")) continue;
+    throw ValueError(
+        concat("param 'initial_lr' is not specified in param_groups[", i,
+               "] when resuming scheduler with last_epoch >= 0. Load the optimizer's state dict "
+               "first, which has it, or begin anew with a last_epoch of -1 (it is ",
+               last_epoch_, ")"));
+  }
+  for (ParamGroup& group : groups()) group.set_default("initial_lr", group.real("lr"));
+  for (const ParamGroup& group : groups()) base_lrs_.push_back(group.real("initial_lr"));
+  optimizer_->has_scheduler_ = true;
+  begin();
+}
+
+void LRScheduler::begin() {
+  // However the step ends.
+  struct Initial {
+    explicit Initial(bool& flag) : initial(flag) { initial = true; }
+    ~Initial() { initial = false; }
+    Initial(const Initial&) = delete;
+    Initial& operator=(const Initial&) = delete;
+    bool& initial;
+  };
+  step_count_ = 0;
+  const Initial initial(is_initial_);
+  advance({});
+}
+
+void LRScheduler::undo() { --last_epoch_; }
+
+void LRScheduler::step() { advance({}); }
+void LRScheduler::step(std::int64_t epoch) {
+  check_epoch(epoch);
+  advance(real(epoch));
+}
+
+void LRScheduler::warn_of_order() const {
+  if (step_count_ != 1 || optimizer_->step_called_) return;
+  warn(
+      "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite "
+      "order: `optimizer.step()` before `lr_scheduler.step()`. Otherwise the first value of the "
+      "learning rate schedule is skipped");
+}
+
+void LRScheduler::advance(std::optional<double> epoch) {
+  warn_of_order();
+  std::optional<std::int64_t> whole;
+  if (epoch) {
+    warn(
+        "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
+        "possible. Please use `scheduler.step()` to step the scheduler. With it the closed form is "
+        "used instead of the chainable form, where available");
+    whole = static_cast<std::int64_t>(*epoch);
+  }
+  ++step_count_;
+  try {
+    update(whole);
+  } catch (...) {
+    --step_count_;
+    throw;
+  }
+}
+
+void LRScheduler::update(std::optional<std::int64_t> epoch) {
+  const std::int64_t before = last_epoch_;
+  last_epoch_ = epoch ? *epoch : last_epoch_ + 1;
+  try {
+    std::optional<std::vector<double>> lrs;
+    if (epoch) lrs = closed_form_lr();
+    if (!lrs) lrs = current_lr();
+    if (lrs->size() != groups().size()) {
+      throw ValueError(concat(type_name_, " gives ", lrs->size(), " learning rates, but there are ",
+                              groups().size(), " parameter groups"));
+    }
+    write(*lrs);
+  } catch (...) {
+    last_epoch_ = before;
+    throw;
+  }
+  keep_last_lr();
+}
+
+void LRScheduler::write(const std::vector<double>& lrs) {
+  for (std::size_t i = 0; i < lrs.size(); ++i) groups()[i]["lr"] = lrs[i];
+}
+
+void LRScheduler::keep_last_lr() {
+  last_lr_ = changed([](double lr) { return lr; });
+}
+
+std::vector<double> LRScheduler::get_lr() const {
+  warn(
+      "To get the last learning rate computed by the scheduler, please use `get_last_lr()`: "
+      "`get_lr()` may apply a factor once more");
+  return current_lr();
+}
+
+std::vector<double> LRScheduler::current_lr() const {
+  throw NotImplementedError(concat(type_name_, " has no get_lr(): use get_last_lr()"));
+}
+
+std::optional<std::vector<double>> LRScheduler::closed_form_lr() const { return {}; }
+
+std::vector<double> LRScheduler::changed(const std::function<double(double lr)>& change) const {
+  std::vector<double> lrs;
+  for (const ParamGroup& group : groups()) lrs.push_back(change(group.real("lr")));
+  return lrs;
+}
+
+std::vector<double> LRScheduler::based(
+    const std::function<double(double base_lr)>& function) const {
+  if (base_lrs_.size() != groups().size()) {
+    throw ValueError(concat("the optimizer has ", groups().size(), " parameter groups, but ",
+                            type_name_, " was made for ", base_lrs_.size(),
+                            ": make it anew after adding a group"));
+  }
+  std::vector<double> lrs;
+  for (const double base_lr : base_lrs_) lrs.push_back(function(base_lr));
+  return lrs;
+}
+
+void LRScheduler::check() const {}
+void LRScheduler::own_state(SchedulerState& /*state*/) {}
+
+void LRScheduler::state(SchedulerState& state) {
+  using Need = SchedulerState::Need;
+  own_state(state);
+  state.reals("base_lrs", base_lrs_, base_lrs_.size());
+  state.integer("last_epoch", last_epoch_);
+  state.integer("_step_count", step_count_, Need::if_there);
+  state.boolean("_is_initial", is_initial_, Need::if_there);
+  // True only while a step is taken.
+  state.value(
+      "_get_lr_called_within_step", false, [](const Value&) { return [] {}; }, Need::if_there);
+  state.reals("_last_lr", last_lr_, {}, Need::if_there);
+  state.others(others_);
+}
+
+Value LRScheduler::state_dict() {
+  SchedulerState writer;
+  state(writer);
+  return Value::dict(std::move(writer.written_));
+}
+
+// Note [Loading a scheduler]
+// PyTorch takes over whatever entries there are, and finds out in some later step. Here everything
+// is looked at before anything is changed; only the ranges of arguments are checked afterwards,
+// with the members in place, and what was there before is put back if they are wrong.
+void LRScheduler::load_state_dict(const Value& state_dict) {
+  SchedulerState reader(state_dict);
+  state(reader);
+  reader.finish();
+  if (!reader.problems_.empty()) refuse(type_name_, std::move(reader.problems_));
+  const Value before = this->state_dict();
+  for (const auto& change : reader.changes_) change();
+  try {
+    check();
+  } catch (const Error& error) {
+    const std::string problem = error.what();
+    SchedulerState restored(before);
+    state(restored);
+    restored.finish();
+    for (const auto& change : restored.changes_) change();
+    refuse(type_name_, {problem});
+  }
+}
+
+}  // namespace tenon::optim::lr_scheduler

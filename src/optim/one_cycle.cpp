@@ -1,0 +1,212 @@
+#include "tenon/optim/one_cycle.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "base/text.h"
+#include "optim/schedule_arithmetic.h"
+#include "tenon/error.h"
+
+namespace tenon::optim::lr_scheduler {
+
+namespace {
+
+std::vector<double> for_groups(const char* name, const PerGroup& given, std::size_t groups) {
+  std::vector<double> values = given.values();
+  if (!given.is_list()) values.assign(groups, values[0]);
+  if (values.size() != groups) {
+    throw ValueError(concat(name, " must have the same length as optimizer.param_groups. ", name,
+                            " has ", values.size(), " values, param_groups has ", groups, "."));
+  }
+  for (const double value : values) check_finite(name, value);
+  return values;
+}
+
+std::int64_t total_of(const OneCycleLROptions& options) {
+  if (options.total_steps) {
+    check_count("total_steps", *options.total_steps, 1);
+    return *options.total_steps;
+  }
+  if (!options.epochs || !options.steps_per_epoch)
+    throw ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)");
+  check_count("epochs", *options.epochs, 1);
+  check_count("steps_per_epoch", *options.steps_per_epoch, 1);
+  if (*options.epochs > kMaxCount / *options.steps_per_epoch) {
+    throw ValueError(concat(*options.epochs, " epochs of ", *options.steps_per_epoch,
+                            " steps are too many to count in doubles"));
+  }
+  return *options.epochs * *options.steps_per_epoch;
+}
+
+// The betas with another first one.
+Value with_first(const Value& betas, double first) {
+  std::vector<Value> all(betas.items().begin(), betas.items().end());
+  if (all.empty()) throw TypeError("'betas' must be two numbers, but is empty");
+  all[0] = first;
+  return Value::tuple(std::move(all));
+}
+
+}  // namespace
+
+OneCycleLR::OneCycleLR(Optimizer& optimizer, const PerGroup& max_lr,
+                       const OneCycleLROptions& options)
+    : LRScheduler("OneCycleLR", optimizer, options.last_epoch),
+      total_steps_(total_of(options)),
+      anneal_strategy_(options.anneal_strategy),
+      cycle_momentum_(options.cycle_momentum) {
+  const double part = options.pct_start, total = real(total_steps_);
+  if (!(part >= 0 && part <= 1)) {
+    throw ValueError(
+        concat("Expected float between 0 and 1 pct_start, but got ", Value(part).repr()));
+  }
+  phases_.push_back({part * total - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum"});
+  if (options.three_phase) {
+    phases_.push_back(
+        {2 * part * total - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"});
+    phases_.push_back({total - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"});
+  } else {
+    phases_.push_back({total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"});
+  }
+  check();
+  place(last_epoch_ + 1);
+  prepare_groups(max_lr, options);
+  initial_step();
+}
+OneCycleLR::~OneCycleLR() = default;
+
+void OneCycleLR::check() const {
+  check_count("total_steps", total_steps_, 1);
+  if (anneal_strategy_ != "cos" && anneal_strategy_ != "linear") {
+    throw ValueError(
+        concat("anneal_strategy must be one of 'cos' or 'linear', instead got ", anneal_strategy_));
+  }
+  if (phases_.empty()) throw ValueError("OneCycleLR needs at least one phase, but has none");
+}
+
+void OneCycleLR::prepare_groups(const PerGroup& max_lr, const OneCycleLROptions& options) {
+  const auto max_lrs = for_groups("max_lr", max_lr, groups().size());
+  std::vector<double> initial_lrs, min_lrs;
+  check_finite("div_factor", options.div_factor);
+  check_finite("final_div_factor", options.final_div_factor);
+  for (const double lr : max_lrs) {
+    initial_lrs.push_back(divided(lr, options.div_factor, "div_factor is 0"));
+    min_lrs.push_back(
+        divided(initial_lrs.back(), options.final_div_factor, "final_div_factor is 0"));
+  }
+  std::vector<double> max_momentum, base_momentum;
+  if (cycle_momentum_) {
+    const NamedValues& defaults = optimizer().defaults();
+    use_beta1_ = defaults.contains("betas");
+    if (!use_beta1_ && !defaults.contains("momentum")) {
+      throw ValueError(
+          concat("optimizer must support momentum or beta1 with `cycle_momentum` "
+                 "option enabled, which ",
+                 optimizer().type_name(), " does not"));
+    }
+    max_momentum = for_groups("max_momentum", options.max_momentum, groups().size());
+    base_momentum = for_groups("base_momentum", options.base_momentum, groups().size());
+  }
+  if (last_epoch_ != -1) return;
+  for (std::size_t i = 0; i < groups().size(); ++i) {
+    ParamGroup& group = groups()[i];
+    group["initial_lr"] = initial_lrs[i];
+    group["max_lr"] = max_lrs[i];
+    group["min_lr"] = min_lrs[i];
+    if (!cycle_momentum_) continue;
+    group["max_momentum"] = max_momentum[i];
+    group["base_momentum"] = base_momentum[i];
+  }
+}
+
+std::pair<const OneCycleLR::Phase*, double> OneCycleLR::place(std::int64_t step) const {
+  if (step > total_steps_) {
+    throw ValueError(concat("Tried to step ", step,
+                            " times. The specified number of total steps is ", total_steps_));
+  }
+  double start = 0;
+  for (const Phase& phase : phases_) {
+    if (real(step) <= phase.end_step || &phase == &phases_.back()) {
+      return {&phase, divided(real(step) - start, phase.end_step - start,
+                              concat("the phase that ends with step ", Value(start).repr(),
+                                     " has no length: choose another pct_start or total_steps"))};
+    }
+    start = phase.end_step;
+  }
+  throw InternalError("OneCycleLR has no phases");
+}
+
+double OneCycleLR::annealed(const ParamGroup& group, const std::string& start,
+                            const std::string& end, double part) const {
+  const double from = group.real(start), to = group.real(end);
+  if (anneal_strategy_ == "linear") return (to - from) * part + from;
+  return to + (from - to) / 2.0 * (std::cos(std::numbers::pi * part) + 1);
+}
+
+std::vector<double> OneCycleLR::current_lr() const {
+  const auto [phase, part] = place(last_epoch_);
+  std::vector<double> lrs;
+  for (const ParamGroup& group : groups())
+    lrs.push_back(annealed(group, phase->start_lr, phase->end_lr, part));
+  return lrs;
+}
+
+void OneCycleLR::write(const std::vector<double>& lrs) {
+  std::vector<Value> momenta;
+  if (cycle_momentum_) {
+    const auto [phase, part] = place(last_epoch_);
+    for (const ParamGroup& group : groups()) {
+      const double momentum = annealed(group, phase->start_momentum, phase->end_momentum, part);
+      momenta.push_back(use_beta1_ ? with_first(group.at("betas"), momentum) : Value(momentum));
+    }
+  }
+  for (std::size_t i = 0; i < momenta.size(); ++i)
+    groups()[i][use_beta1_ ? "betas" : "momentum"] = momenta[i];
+  LRScheduler::write(lrs);
+}
+
+Value OneCycleLR::phases() const {
+  std::vector<Value> all;
+  for (const Phase& phase : phases_) {
+    // A whole number for the last, as in PyTorch.
+    const Value end = &phase == &phases_.back() && std::floor(phase.end_step) == phase.end_step
+                          ? Value(static_cast<std::int64_t>(phase.end_step))
+                          : Value(phase.end_step);
+    all.push_back(Value::dict({{"end_step", end},
+                               {"start_lr", phase.start_lr},
+                               {"end_lr", phase.end_lr},
+                               {"start_momentum", phase.start_momentum},
+                               {"end_momentum", phase.end_momentum}}));
+  }
+  return Value::list(std::move(all));
+}
+
+std::vector<OneCycleLR::Phase> OneCycleLR::phases_of(const Value& saved) {
+  std::vector<Phase> all;
+  for (const Value& one : saved.items()) {
+    const auto at = [&](const char* name) -> const Value& {
+      const Value* found = one.find(name);
+      if (found == nullptr) throw ValueError(concat("has a phase without '", name, "'"));
+      return *found;
+    };
+    Phase phase{at("end_step").as_real(), at("start_lr").as_string(), at("end_lr").as_string(),
+                at("start_momentum").as_string(), at("end_momentum").as_string()};
+    if (!std::isfinite(phase.end_step) || std::abs(phase.end_step) > real(kMaxCount))
+      throw ValueError(concat("has a phase that ends with step ", at("end_step").repr()));
+    all.push_back(std::move(phase));
+  }
+  if (all.empty()) throw ValueError("has no phases");
+  return all;
+}
+
+void OneCycleLR::own_state(SchedulerState& state) {
+  state.integer("total_steps", total_steps_);
+  state.value("_schedule_phases", phases(), [this](const Value& saved) -> std::function<void()> {
+    return [this, read = phases_of(saved)] { phases_ = read; };
+  });
+  state.text("_anneal_func_type", anneal_strategy_);
+  state.boolean("cycle_momentum", cycle_momentum_);
+  if (cycle_momentum_ || state.reads())
+    state.boolean("use_beta1", use_beta1_, SchedulerState::Need::if_there);
+}
+
+}  // namespace tenon::optim::lr_scheduler
