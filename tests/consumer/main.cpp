@@ -37,7 +37,22 @@ struct tenon::Rule<scale_by> {
   }
 };
 
+// Layers whose bases are templates that the library instantiates.
+bool layers_work() {
+  using namespace tenon;
+  nn::Conv2d conv(1, 2, 3);
+  nn::ConvTranspose2d back(2, 1, 3);
+  nn::LSTM lstm(4, 3);
+  nn::GRUCell cell(4, 3);
+  optim::AdamW optimizer(conv.parameters());
+  back(conv(ones({1, 1, 5, 5}))).sum().backward();
+  optimizer.step();
+  return std::get<0>(lstm(ones({2, 1, 4}))).size(2) == 3 && cell(ones({1, 4})).size(1) == 3 &&
+         !conv.repr().empty();
+}
+
 int main() {
+  if (!layers_work()) return 1;
   const tenon::Tensor a = tenon::arange(3.0), b = tenon::zeros({2, 2});
   const auto id = a.id();
   tenon::swap_tensors(a, b);

@@ -81,8 +81,8 @@ class TENON_API ConvBase : public Base {
 };
 
 using ConvTransposeCallable = Callable<Tensor(const Tensor&, const Dims&)>;
-extern template class ConvBase<Layer>;
-extern template class ConvBase<ConvTransposeCallable>;
+extern template class TENON_API ConvBase<Layer>;
+extern template class TENON_API ConvBase<ConvTransposeCallable>;
 
 class TENON_API Conv : public ConvBase<Layer> {
  protected:

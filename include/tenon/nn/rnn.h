@@ -103,8 +103,8 @@ using RNNSignature = std::tuple<Tensor, Tensor>(const Tensor& input, const Tenso
                                                 const Tensor& batch_sizes);
 using LSTMSignature = std::tuple<Tensor, LSTMState>(const Tensor& input, const LSTMState& hx,
                                                     const Tensor& batch_sizes);
-extern template class RNNBase<RNNSignature>;
-extern template class RNNBase<LSTMSignature>;
+extern template class TENON_API RNNBase<RNNSignature>;
+extern template class TENON_API RNNBase<LSTMSignature>;
 
 // h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or its positive part instead.
 class TENON_API RNN : public RNNBase<RNNSignature> {

@@ -53,8 +53,8 @@ class TENON_API RNNCellBase : public Callable<Signature> {
 
 using RNNCellSignature = Tensor(const Tensor& input, const Tensor& hx);
 using LSTMCellSignature = LSTMState(const Tensor& input, const LSTMState& hx);
-extern template class RNNCellBase<RNNCellSignature>;
-extern template class RNNCellBase<LSTMCellSignature>;
+extern template class TENON_API RNNCellBase<RNNCellSignature>;
+extern template class TENON_API RNNCellBase<LSTMCellSignature>;
 
 class TENON_API RNNCell : public RNNCellBase<RNNCellSignature> {
  public:
