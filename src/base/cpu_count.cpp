@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
+
+#include "base/control_group.h"
 
 namespace tenon {
 
@@ -25,22 +27,6 @@ int cpus_in_affinity_mask() {
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
-std::string first_line(const std::string& path) {
-  std::string line;
-  std::ifstream file(path);
-  std::getline(file, line);
-  return line;
-}
-
-// The process's place in the one hierarchy of version 2: the line "0::/path".
-std::string control_group() {
-  std::ifstream file("/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("0::")) return line.substr(3);
-  }
-  return {};
-}
-
 }  // namespace
 
 std::optional<int> cpus_of_quota(std::string_view cpu_max) {
@@ -56,20 +42,19 @@ std::optional<int> cpus_of_quota(std::string_view cpu_max) {
 
 std::optional<int> cpus_of_group(const std::string& root, std::string group) {
   std::optional<int> cpus;
-  while (!group.empty()) {
-    if (group.back() == '/') group.pop_back();  // the root itself
-    if (const auto quota = cpus_of_quota(first_line(root + group + "/cpu.max")))
-      cpus = std::min(cpus.value_or(*quota), *quota);
-    if (group.empty()) break;
-    group.resize(group.find_last_of('/') + 1);
-  }
+  for_each_group(root, std::move(group), "cpu.max", [&](const std::string& line) {
+    if (const auto quota = cpus_of_quota(line)) cpus = std::min(cpus.value_or(*quota), *quota);
+  });
   return cpus;
 }
 
 int usable_cpus() {
   const int cpus = cpus_in_affinity_mask();
-  return std::max(1,
-                  std::min(cpus, cpus_of_group("/sys/fs/cgroup", control_group()).value_or(cpus)));
+  std::optional<int> quota;
+  for_each_hierarchy([&](const std::string& controllers, const std::string& group) {
+    if (controllers == ",,") quota = cpus_of_group("/sys/fs/cgroup", group);
+  });
+  return std::max(1, std::min(cpus, quota.value_or(cpus)));
 }
 
 }  // namespace tenon

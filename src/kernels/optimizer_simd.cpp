@@ -5,23 +5,13 @@
 #include "hwy/foreach_target.h"  // goes before highway.h
 #include "hwy/highway.h"
 #include "kernels/fused-inl.h"
+#include "kernels/row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenon {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-// Calls work(tag, first element) for vectors, and for what is left one by one.
-template <class Work>
-HWY_INLINE void ForEach(std::int64_t n, Work&& work) {
-  const hn::ScalableTag<float> d;
-  const hn::CappedTag<float, 1> one;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) work(d, i);
-  for (; i < n; ++i) work(one, i);
-}
 
 // The gradient as it is used: negated if that is asked for, and with the decay added.
 template <class D, class V = hn::Vec<D>>
@@ -51,7 +41,7 @@ HWY_INLINE V AddQuotient(D d, V x, V a, V b, float value) {
 
 void Sgd(const SgdStep& step, std::int64_t n, float* HWY_RESTRICT parameter,
          const float* HWY_RESTRICT grad, float* HWY_RESTRICT momentum) {
-  ForEach(n, [&](auto d, std::int64_t i) HWY_ATTR {
+  ForRow<float>(n, [&](auto d, std::int64_t i) HWY_ATTR {
     const auto p = hn::LoadU(d, parameter + i);
     auto g = Gradient(d, step.gradient, grad + i, p);
     if (step.has_momentum) {
@@ -70,7 +60,7 @@ void Sgd(const SgdStep& step, std::int64_t n, float* HWY_RESTRICT parameter,
 void Adam(const AdamStep& step, std::int64_t n, float* HWY_RESTRICT parameter,
           const float* HWY_RESTRICT grad, float* HWY_RESTRICT average,
           float* HWY_RESTRICT square_average, float* HWY_RESTRICT largest) {
-  ForEach(n, [&](auto d, std::int64_t i) HWY_ATTR {
+  ForRow<float>(n, [&](auto d, std::int64_t i) HWY_ATTR {
     auto p = hn::LoadU(d, parameter + i);
     if (step.shrink != 1) p = hn::Mul(p, hn::Set(d, step.shrink));
     const auto g = Gradient(d, step.gradient, grad + i, p);
@@ -93,7 +83,7 @@ void Adam(const AdamStep& step, std::int64_t n, float* HWY_RESTRICT parameter,
 
 void Adagrad(const AdagradStep& step, std::int64_t n, float* HWY_RESTRICT parameter,
              const float* HWY_RESTRICT grad, float* HWY_RESTRICT sum) {
-  ForEach(n, [&](auto d, std::int64_t i) HWY_ATTR {
+  ForRow<float>(n, [&](auto d, std::int64_t i) HWY_ATTR {
     const auto p = hn::LoadU(d, parameter + i);
     const auto g = Gradient(d, step.gradient, grad + i, p);
     const auto s = AddProduct(d, hn::LoadU(d, sum + i), g, g, 1);
@@ -106,7 +96,7 @@ void Adagrad(const AdagradStep& step, std::int64_t n, float* HWY_RESTRICT parame
 void Rmsprop(const RmspropStep& step, std::int64_t n, float* HWY_RESTRICT parameter,
              const float* HWY_RESTRICT grad, float* HWY_RESTRICT square_average,
              float* HWY_RESTRICT average, float* HWY_RESTRICT momentum) {
-  ForEach(n, [&](auto d, std::int64_t i) HWY_ATTR {
+  ForRow<float>(n, [&](auto d, std::int64_t i) HWY_ATTR {
     const auto p = hn::LoadU(d, parameter + i);
     const auto g = Gradient(d, step.gradient, grad + i, p);
     auto s = hn::Mul(hn::LoadU(d, square_average + i), hn::Set(d, step.alpha));

@@ -9,6 +9,7 @@
 #define HWY_TARGET_INCLUDE "kernels/softmax_simd.cpp"
 #include "hwy/foreach_target.h"  // goes before highway.h
 #include "hwy/highway.h"
+#include "kernels/row-inl.h"
 #include "kernels/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -17,17 +18,6 @@ namespace HWY_NAMESPACE {
 
 // Columns that lie side by side are worked on together, so many at a time.
 inline constexpr std::int64_t kColumns = 64;
-
-// f(tag, i) for all elements of a row: whole vectors, then one by one.
-template <class T, class F>
-HWY_INLINE void ForRow(std::int64_t n, F&& f) {
-  const hn::ScalableTag<T> d;
-  const hn::CappedTag<T, 1> one;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) f(d, i);
-  for (; i < n; ++i) f(one, i);
-}
 
 // The sum of f(tag, i) over a row. Two sums, because additions wait for each other.
 template <class T, class F>

@@ -66,7 +66,8 @@ struct Grid {
 };
 Grid grid_of(const Sizes& size) {
   // Multiplications worth a thread.
-  const std::int64_t worth = std::int64_t{1} << (std::min(size.m, size.n) < 4 ? 18 : 22);
+  const std::int64_t worth = std::int64_t{1}
+                             << (std::min(size.m, size.n) <= kMostFewRows ? 18 : 22);
   constexpr std::int64_t kBlocks = 16, kSmallest = 128;
   const double work =
       static_cast<double>(size.m) * static_cast<double>(size.n) * static_cast<double>(size.k);

@@ -35,12 +35,6 @@ ParamGroup param_group(const AdagradGroup& group) {
   return {group.params, given.take()};
 }
 
-std::vector<ParamGroup> param_groups_of(const std::vector<AdagradGroup>& groups) {
-  std::vector<ParamGroup> all;
-  for (const AdagradGroup& group : groups) all.push_back(param_group(group));
-  return all;
-}
-
 // The same as adagrad_step, for tensors of every kind.
 void update_one(bool maximize, double weight_decay, double eps, double lr, Tensor parameter,
                 Tensor grad, Tensor sum) {
@@ -58,7 +52,7 @@ void update_one(bool maximize, double weight_decay, double eps, double lr, Tenso
 Adagrad::Adagrad(Params params, const AdagradOptions& options)
     : Adagrad(one_group(std::move(params)), options) {}
 Adagrad::Adagrad(const std::vector<AdagradGroup>& groups, const AdagradOptions& options)
-    : Adagrad(param_groups_of(groups), options) {}
+    : Adagrad(param_groups_of(groups, param_group), options) {}
 Adagrad::Adagrad(std::vector<ParamGroup> groups, const AdagradOptions& options)
     : Optimizer("Adagrad", defaults_of(options)) {
   add_groups(std::move(groups));
@@ -103,7 +97,7 @@ NamedValues& Adagrad::begun(const ParamGroup& group, const Tensor& parameter) {
 void Adagrad::update(ParamGroup& group) {
   const double weight_decay = group.real("weight_decay"), eps = group.real("eps");
   const bool maximize = group.boolean("maximize");
-  // All that can go wrong goes wrong before anything is written.
+  // What is kept is looked up for all of them before anything is written.
   struct Work {
     Tensor parameter, grad, steps, sum;
   };

@@ -30,6 +30,15 @@ NamedValues defaults_of(const AdamOptions& options) {
                       {"decoupled_weight_decay", options.decoupled_weight_decay}});
 }
 
+ParamGroup param_group(const AdamGroup& group) {
+  GivenOptions given;
+  given.add("lr", group.lr).add("betas", group.betas).add("eps", group.eps);
+  given.add("weight_decay", group.weight_decay).add("amsgrad", group.amsgrad);
+  given.add("maximize", group.maximize).add("foreach", group.foreach).add("fused", group.fused);
+  given.add("decoupled_weight_decay", group.decoupled_weight_decay);
+  return {group.params, given.take()};
+}
+
 AdamOptions decoupled(const AdamWOptions& options) {
   return {.lr = options.lr,
           .betas = options.betas,
@@ -84,20 +93,6 @@ void update_one(const Numbers& s, Tensor parameter, Tensor grad, Tensor average,
 
 }  // namespace
 
-ParamGroup Adam::param_group(const AdamGroup& group) {
-  GivenOptions given;
-  given.add("lr", group.lr).add("betas", group.betas).add("eps", group.eps);
-  given.add("weight_decay", group.weight_decay).add("amsgrad", group.amsgrad);
-  given.add("maximize", group.maximize).add("foreach", group.foreach).add("fused", group.fused);
-  given.add("decoupled_weight_decay", group.decoupled_weight_decay);
-  return {group.params, given.take()};
-}
-std::vector<ParamGroup> Adam::param_groups_of(const std::vector<AdamGroup>& groups) {
-  std::vector<ParamGroup> all;
-  for (const AdamGroup& group : groups) all.push_back(param_group(group));
-  return all;
-}
-
 Adam::Adam(std::string type_name, const AdamOptions& options, std::vector<ParamGroup> groups)
     : Optimizer(std::move(type_name), defaults_of(options)) {
   add_groups(std::move(groups));
@@ -105,13 +100,13 @@ Adam::Adam(std::string type_name, const AdamOptions& options, std::vector<ParamG
 Adam::Adam(Params params, const AdamOptions& options)
     : Adam("Adam", options, one_group(std::move(params))) {}
 Adam::Adam(const std::vector<AdamGroup>& groups, const AdamOptions& options)
-    : Adam("Adam", options, param_groups_of(groups)) {}
+    : Adam("Adam", options, param_groups_of(groups, param_group)) {}
 Adam::~Adam() = default;
 
 AdamW::AdamW(Params params, const AdamWOptions& options)
     : Adam("AdamW", decoupled(options), one_group(std::move(params))) {}
 AdamW::AdamW(const std::vector<AdamWGroup>& groups, const AdamWOptions& options)
-    : Adam("AdamW", decoupled(options), param_groups_of(groups)) {}
+    : Adam("AdamW", decoupled(options), param_groups_of(groups, param_group)) {}
 AdamW::~AdamW() = default;
 
 void AdamW::complete(ParamGroup& group) const {
@@ -163,7 +158,7 @@ void Adam::update(ParamGroup& group) {
   s.eps = group.real("eps");
   s.weight_decay = group.real("weight_decay");
   const bool amsgrad = group.boolean("amsgrad");
-  // All that can go wrong goes wrong before anything is written.
+  // What is kept is looked up for all of them before anything is written.
   struct Work {
     Tensor parameter, grad, steps, average, square_average, largest;
   };

@@ -39,6 +39,15 @@ class GivenOptions {
 // A group of all of them, without options of its own. ValueError if there are none.
 std::vector<ParamGroup> one_group(Params params);
 
+// Groups as their class describes them.
+template <class Group>
+std::vector<ParamGroup> param_groups_of(const std::vector<Group>& groups,
+                                        ParamGroup (*param_group)(const Group&)) {
+  std::vector<ParamGroup> all;
+  for (const Group& group : groups) all.push_back(param_group(group));
+  return all;
+}
+
 // ValueError, "Invalid WHAT: VALUE", unless it is a finite number; from 0 on, if it is `fresh`.
 void check_number(const ParamGroup& group, std::string_view name, std::string_view what,
                   bool fresh);

@@ -34,12 +34,6 @@ ParamGroup param_group(const RMSpropGroup& group) {
   return {group.params, given.take()};
 }
 
-std::vector<ParamGroup> param_groups_of(const std::vector<RMSpropGroup>& groups) {
-  std::vector<ParamGroup> all;
-  for (const RMSpropGroup& group : groups) all.push_back(param_group(group));
-  return all;
-}
-
 struct Numbers {
   bool maximize;
   double lr, alpha, eps, weight_decay, momentum;
@@ -77,7 +71,7 @@ void update_one(const Numbers& s, Tensor parameter, Tensor grad, Tensor square_a
 RMSprop::RMSprop(Params params, const RMSpropOptions& options)
     : RMSprop(one_group(std::move(params)), options) {}
 RMSprop::RMSprop(const std::vector<RMSpropGroup>& groups, const RMSpropOptions& options)
-    : RMSprop(param_groups_of(groups), options) {}
+    : RMSprop(param_groups_of(groups, param_group), options) {}
 RMSprop::RMSprop(std::vector<ParamGroup> groups, const RMSpropOptions& options)
     : Optimizer("RMSprop", defaults_of(options)) {
   add_groups(std::move(groups));
@@ -120,7 +114,7 @@ void RMSprop::update(ParamGroup& group) {
                          static_cast<float>(s.eps),
                          static_cast<float>(s.momentum),
                          static_cast<float>(-s.lr)};
-  // All that can go wrong goes wrong before anything is written.
+  // What is kept is looked up for all of them before anything is written.
   struct Work {
     Tensor parameter, grad, steps, square_average, average, buffer;
   };

@@ -57,9 +57,7 @@ SGD::SGD(Params params, const SGDOptions& options) : Optimizer("SGD", defaults_o
 }
 SGD::SGD(const std::vector<SGDGroup>& groups, const SGDOptions& options)
     : Optimizer("SGD", defaults_of(options)) {
-  std::vector<ParamGroup> all;
-  for (const SGDGroup& group : groups) all.push_back(param_group(group));
-  add_groups(std::move(all));
+  add_groups(param_groups_of(groups, param_group));
 }
 SGD::~SGD() = default;
 
@@ -97,7 +95,7 @@ void SGD::update(ParamGroup& group) {
   step.momentum = static_cast<float>(momentum);
   step.undamped = static_cast<float>(undamped);
   step.negative_lr = static_cast<float>(-lr);
-  // All that can go wrong goes wrong before anything is written.
+  // What is kept is looked up for all of them before anything is written.
   struct Work {
     Tensor parameter, grad, buffer;
     bool first = false;

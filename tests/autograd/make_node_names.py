@@ -158,9 +158,8 @@ for case in CASES:
     result = eval(python)
     if result.grad_fn is None:  # as acosh, whose numbers are NaN here, still has one
         raise SystemExit(f"{python} has no history")
-    rows.append(f'    {{R"({cpp})", "{type(result.grad_fn).__name__}", [](const Arguments& a) -> Tensor {{\n'
-                f"       TENON_NAMES(a);\n       return {cpp};\n     }}}},")
-text = "// Made by make_node_names.py: a call, the name PyTorch gives its node, and the call.\n#pragma once\n\n"
+    rows.append(f'    TENON_NAMED("{type(result.grad_fn).__name__}", {cpp}),')
+text = "// Made by make_node_names.py: the name PyTorch gives the node of a call, and the call.\n#pragma once\n\n"
 text += "inline const Named kNodeNames[] = {\n    // clang-format off\n" + "\n".join(rows) + "\n    // clang-format on\n};\n"
 pathlib.Path(__file__).with_name("node_names.h").write_text(text)
 print(len(rows), "names")

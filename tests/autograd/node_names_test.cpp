@@ -37,6 +37,11 @@ struct Named {
   Tensor (*run)(const Arguments& a);
 };
 
+#define TENON_NAMED(node, ...)                            \
+  {#__VA_ARGS__, node, [](const Arguments& a) -> Tensor { \
+     TENON_NAMES(a);                                      \
+     return __VA_ARGS__;                                  \
+   }}
 #include "node_names.h"
 
 // On purpose, as docs/divergences.md says.

@@ -5,23 +5,10 @@
 #include <limits>
 
 #include "support/matchers.h"
+#include "support/warnings.h"
 
 namespace tenon::nn {
 namespace {
-
-// Collects what is warned of while it lives.
-class Warnings {
- public:
-  Warnings()
-      : before_(set_warning_handler([this](const std::string& text) { said.push_back(text); })) {}
-  ~Warnings() { set_warning_handler(before_); }
-  Warnings(const Warnings&) = delete;
-  Warnings& operator=(const Warnings&) = delete;
-  std::vector<std::string> said;
-
- private:
-  WarningHandler before_;
-};
 
 TEST(InitGain, IsPyTorchsForEveryFunction) {
   for (const char* name : {"linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d",

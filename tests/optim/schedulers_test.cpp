@@ -6,6 +6,7 @@
 
 #include "support/matchers.h"
 #include "support/temp_dir.h"
+#include "support/warnings.h"
 #include "tenon/tenon.h"
 
 namespace tenon::optim::lr_scheduler {
@@ -22,19 +23,6 @@ std::unique_ptr<SGD> sgd(double lr = 0.1) {
 void add_group(Optimizer& optimizer) {
   optimizer.add_param_group({{nn::make_parameter(ones({1}))}, NamedValues({{"lr", 0.7}})});
 }
-
-class Warnings {
- public:
-  Warnings()
-      : before_(set_warning_handler([this](const std::string& text) { said.push_back(text); })) {}
-  ~Warnings() { set_warning_handler(before_); }
-  Warnings(const Warnings&) = delete;
-  Warnings& operator=(const Warnings&) = delete;
-  std::vector<std::string> said;
-
- private:
-  WarningHandler before_;
-};
 
 TEST(Schedulers, AreMadeAsInPyTorch) {
   const auto o = sgd();

@@ -6,6 +6,7 @@
 
 #include "support/matchers.h"
 #include "support/temp_dir.h"
+#include "support/warnings.h"
 #include "tenon/tenon.h"
 
 namespace tenon::optim::lr_scheduler {
@@ -218,18 +219,6 @@ const std::map<std::string, Make>& makers() {
   return all;
 }
 
-// Nobody is to hear of steps to epochs, get_lr(), and steps before the optimizer's.
-class Quiet {
- public:
-  Quiet() : before_(set_warning_handler([](const std::string&) {})) {}
-  ~Quiet() { set_warning_handler(before_); }
-  Quiet(const Quiet&) = delete;
-  Quiet& operator=(const Quiet&) = delete;
-
- private:
-  WarningHandler before_;
-};
-
 struct Training {
   explicit Training(const std::string& name_of_case) : name(name_of_case) {
     for (const std::int64_t size : {1, 2}) parameters.push_back(nn::make_parameter(ones({size})));
@@ -303,7 +292,7 @@ class Schedules : public testing::Test {
   Schedules() : recorded(load(TENON_SOURCE_DIR "/tests/optim/fixtures/schedules.pth")) {}
 
   void for_all(const std::function<void(const std::string& name, const Value& one)>& body) const {
-    const Quiet quiet;
+    const Warnings nobody_hears;
     const auto cases = recorded.find("cases")->entries();
     ASSERT_EQ(cases.size(), makers().size());
     for (const auto& [name, one] : cases) body(name.as_string(), one);

@@ -63,8 +63,6 @@ class TENON_API Adam : public Optimizer {
 
  protected:
   Adam(std::string type_name, const AdamOptions& options, std::vector<ParamGroup> groups);
-  static ParamGroup param_group(const AdamGroup& group);
-  static std::vector<ParamGroup> param_groups_of(const std::vector<AdamGroup>& groups);
 
   void check(const ParamGroup& group, bool fresh) const override;
   void complete(ParamGroup& group) const override;

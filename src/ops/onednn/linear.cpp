@@ -10,6 +10,7 @@
 #include "base/thread_pool.h"
 #include "core/body_editor.h"
 #include "core/packed_copies.h"
+#include "kernels/few_rows.h"
 #include "kernels/transpose.h"
 #include "ops/onednn/instruction_set.h"
 #include "ops/onednn/primitive.h"
@@ -25,7 +26,7 @@ namespace {
 // What is left of the rows is a multiple of 16, with rows that nobody asked for, or fewer than 16:
 // so few different products are made ready, whatever number of rows comes along.
 constexpr std::int64_t kBlock = 64, kStep = 16;
-constexpr std::int64_t kFewestRows = 4;
+constexpr std::int64_t kFewestRows = kMostFewRows + 1;
 constexpr std::int64_t kLeastWork = std::int64_t{1} << 20;
 
 struct Product {
