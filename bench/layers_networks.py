@@ -59,13 +59,14 @@ class GptBlock(nn.Module):
         self.ln_1, self.ln_2 = nn.LayerNorm(size), nn.LayerNorm(size)
         self.c_attn, self.c_proj = Conv1D(3 * size, size), Conv1D(size, size)
         self.up, self.down = Conv1D(4 * size, size), Conv1D(size, 4 * size)
+        self.dropout = nn.Dropout(0.1)
 
     def forward(self, x):
         batch, length, size = x.shape
         q, k, v = (part.view(batch, length, self.heads, -1).transpose(1, 2) for part in self.c_attn(self.ln_1(x)).split(size, 2))
         y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + self.c_proj(y.transpose(1, 2).reshape(batch, length, size))
-        return x + self.down(F.gelu(self.up(self.ln_2(x)), approximate="tanh"))
+        x = x + self.dropout(self.c_proj(y.transpose(1, 2).reshape(batch, length, size)))
+        return x + self.dropout(self.down(F.gelu(self.up(self.ln_2(x)), approximate="tanh")))
 
 
 class Gpt(nn.Module):
@@ -74,7 +75,8 @@ class Gpt(nn.Module):
         self.wte, self.wpe = nn.Embedding(words, size), nn.Embedding(positions, size)
         self.h = nn.Sequential(*(GptBlock(size, heads) for _ in range(layers)))
         self.ln_f = nn.LayerNorm(size)
+        self.drop = nn.Dropout(0.1)
 
     def forward(self, tokens):
-        x = self.wte(tokens) + self.wpe(torch.arange(tokens.size(1)))
+        x = self.drop(self.wte(tokens) + self.wpe(torch.arange(tokens.size(1))))
         return self.ln_f(self.h(x)) @ self.wte.weight.T

@@ -25,10 +25,20 @@ bool is_ours_alone(const Tensor& tensor) {
          !body.layout().conj && !body.layout().neg;
 }
 
+// A view of all of its base (a gradient that was calculated transposed) without it: if nobody else
+// has the base, the memory is ours alone. Only where nothing is recorded.
+Tensor without_base(Tensor&& tensor) {
+  const Body& body = tensor.body();
+  if (body.is_view() && !body.is_wrapper() && body.layout().is_non_overlapping_and_dense())
+    return tensor.detach();
+  return std::move(tensor);
+}
+
 // What becomes the grad of a leaf that has none: in memory as the leaf is, and nobody else's.
 Tensor first_grad(Body& leaf, Tensor&& grad) {
   const Layout& layout = leaf.layout();
   if (is_grad_enabled() || grad.body().is_wrapper()) return grad.clone();
+  grad = without_base(std::move(grad));
   if (is_ours_alone(grad) && grad.stride() == layout.strides) return std::move(grad);
   if (leaf.is_wrapper()) return grad.detach().clone();
   Tensor copy = empty_like(BodyEditor::tensor_of(Ref<Body>::share(&leaf)).detach());
@@ -39,6 +49,7 @@ Tensor first_grad(Body& leaf, Tensor&& grad) {
 }  // namespace
 
 Tensor sum_of(Tensor&& sum, const Tensor& grad) {
+  if (!is_grad_enabled()) sum = without_base(std::move(sum));
   if (!is_grad_enabled() && is_ours_alone(sum) && sum.dtype() == grad.dtype() &&
       sum.shape() == grad.shape()) {
     sum.add_(grad);

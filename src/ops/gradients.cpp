@@ -239,16 +239,17 @@ Tensor cumprod_gradient(const Tensor& grad, const Tensor& self, const Tensor& re
 
 Tensor slices_gradient(const Tensor& grad, const Shape& shape, const Tensor& index,
                        std::int64_t dim) {
-  const Tensor zero = zeros(shape, {.dtype = grad.dtype(), .device = grad.device()});
-  return index_add(zero, dim, index, grad);
+  // Into the zeros themselves: pages of them that nothing is added to are never touched.
+  return zeros(shape, {.dtype = grad.dtype(), .device = grad.device()})
+      .index_add_(dim, index, grad);
 }
 
 Tensor picked_gradient(const Tensor& grad, const Shape& shape, const Tensor& indices,
                        std::int64_t dim, bool keepdim) {
   const Tensor zero = zeros(shape, {.dtype = grad.dtype(), .device = grad.device()});
   if (shape.empty()) return zero + grad.sum();
-  if (keepdim) return scatter_add(zero, dim, indices, grad);
-  return scatter_add(zero, dim, indices.unsqueeze(dim), grad.unsqueeze(dim));
+  if (keepdim) return zero.scatter_add_(dim, indices, grad);
+  return zero.scatter_add_(dim, indices.unsqueeze(dim), grad.unsqueeze(dim));
 }
 
 }  // namespace tenon

@@ -61,6 +61,22 @@ bool saves_the_other(std::size_t place, const Wanted& wanted) {
   return place < 2 && wanted[1 - place];
 }
 
+// Whether the elements of a matrix are in the order of its transpose.
+bool is_turned(const Tensor& matrix) {
+  return matrix.defined() && !matrix.body().is_wrapper() && matrix.stride(0) == 1 &&
+         matrix.stride(1) == matrix.size(0) && matrix.size(0) > 1;
+}
+// Gradients of the factors of a product. They are in the order of the factor where it is known,
+// so that the gradient of a weight, which is multiplied transposed, can be kept as it is.
+Tensor gradient_of_first(const Tensor& grad, const Tensor& first, const Tensor& second) {
+  if (is_turned(first)) return mm(second.conj(), grad.t()).t();
+  return mm(grad, second.t().conj());
+}
+Tensor gradient_of_second(const Tensor& grad, const Tensor& first, const Tensor& second) {
+  if (is_turned(second)) return mm(grad.t(), first.conj()).t();
+  return mm(first.t().conj(), grad);
+}
+
 Tensor times(const Tensor& grad, const Scalar& factor) {
   return factor.to<std::complex<double>>() == 1.0 ? grad : grad * conj(factor);
 }
@@ -130,8 +146,8 @@ struct Rule<op::mm> {
     return saves_the_other(place, wanted);
   }
   static void backward(Gradient& g, const Tensor& grad, const Tensor& self, const Tensor& mat2) {
-    if (g.wanted(0)) g.set(0, mm(grad, mat2.t().conj()));
-    if (g.wanted(1)) g.set(1, mm(self.t().conj(), grad));
+    if (g.wanted(0)) g.set(0, gradient_of_first(grad, self, mat2));
+    if (g.wanted(1)) g.set(1, gradient_of_second(grad, self, mat2));
   }
   static Layout infer(const Tensor& self, const Tensor& mat2) {
     if (self.dim() != 2)
@@ -190,8 +206,8 @@ struct Rule<op::addmm> {
   static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, const Tensor& mat1,
                        const Tensor& mat2, const Scalar& beta, const Scalar& alpha) {
     if (g.wanted(0)) g.set(0, times(grad, beta));
-    if (g.wanted(1)) g.set(1, times(mm(grad, mat2.t().conj()), alpha));
-    if (g.wanted(2)) g.set(2, times(mm(mat1.t().conj(), grad), alpha));
+    if (g.wanted(1)) g.set(1, times(gradient_of_first(grad, mat1, mat2), alpha));
+    if (g.wanted(2)) g.set(2, times(gradient_of_second(grad, mat1, mat2), alpha));
   }
   static Layout infer(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
                       const Scalar& beta, const Scalar& alpha) {

@@ -57,6 +57,30 @@ TEST(MemoryOfGradients, MultilabelMarginLossTakesAsMuchAsTheInput) {
   EXPECT_LT(large, 100 * 1000 * 4);
 }
 
+TEST(MemoryOfGradients, OfAWeightIsCalculatedWhereItStays) {
+  constexpr std::int64_t kBytes = 256 * 512 * 4;
+  const Tensor x = randn({2, 512}).requires_grad_();
+  const Tensor weight = randn({256, 512}).requires_grad_();
+  const Tensor bias = zeros({256}).requires_grad_();
+  for (const Tensor& added : {Tensor(), bias}) {
+    const Tensor loss = linear(x, weight, added).sum();
+    EXPECT_LT(peak_of([&] { loss.backward(); }), kBytes + kBytes / 8);
+    EXPECT_EQ(weight.grad().stride(), weight.stride());
+    EXPECT_FALSE(weight.grad().is_view());
+    weight.set_grad({});
+  }
+  // Of a weight that is used twice the second is added to the first.
+  const Tensor loss = linear(x, weight).sum() + linear(x, weight).sum();
+  EXPECT_LT(peak_of([&] { loss.backward(); }), 2 * kBytes + kBytes / 8);
+}
+
+TEST(MemoryOfGradients, OfAnEmbeddingIsOneOfItsSize) {
+  constexpr std::int64_t kBytes = 4096 * 64 * 4;
+  const Tensor weight = randn({4096, 64}).requires_grad_();
+  const Tensor loss = embedding(tensor({1, 2, 3}), weight).sum();
+  EXPECT_LT(peak_of([&] { loss.backward(); }), kBytes + kBytes / 8);
+}
+
 TEST(MemoryOfGradients, ScatterReduceKeepsValuesOnlyWhereTheyAreNeeded) {
   const Tensor x = zeros({1000}).requires_grad_(), index = arange(1000), src = ones({1000});
   const auto kept = [&](const char* reduce) {
