@@ -41,9 +41,9 @@ TEST(MemoryOfGradients, CdistTakesAsMuchAsArgumentsAndResult) {
       return peak_of([&] { cdist(a, b, {.p = p}).sum().backward(); });
     };
     // Twice the size: four times arguments and result, eight times the differences.
-    const auto small = bytes(200), large = bytes(400);
+    const auto small = bytes(100), large = bytes(200);
     EXPECT_LT(large, 5 * small) << p;
-    EXPECT_LT(large, 40 * 400 * 400 * 4) << p;
+    EXPECT_LT(large, 40 * 200 * 200 * 4) << p;
   }
 }
 

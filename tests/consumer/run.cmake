@@ -1,8 +1,9 @@
-# Builds and runs tests/consumer/main.cpp in one of the ways a program can use Tenon.
-#   cmake -DWAY=... -DBUILD=<this build> -DWORK=<scratch> -DSOURCE=<repository> -DCXX=<compiler> -P run.cmake
+# Builds and runs a program in one of the ways a program can use Tenon.
+#   cmake -DWAY=... -DBUILD=<this build> -DWORK=<scratch> -DSOURCE=<repository> -DCXX=<compiler> -DFLAGS=<its flags> -P run.cmake
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
-set(configure ${CMAKE_COMMAND} -G Ninja -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Release)
+set(configure ${CMAKE_COMMAND} -G Ninja -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS=${FLAGS}")
+set(arguments)
 
 macro(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -11,35 +12,27 @@ macro(run)
   endif()
 endmacro()
 
-if(NOT WAY STREQUAL "add_subdirectory")
+if(WAY STREQUAL "add_subdirectory")
+  run(${configure} -S ${SOURCE}/tests/consumer/add_subdirectory -B ${WORK}/build -DTENON_SOURCE=${SOURCE}
+      -DCMAKE_CXX_FLAGS_RELEASE=-O0)
+  run(${CMAKE_COMMAND} --build ${WORK}/build)
+  set(arguments ${SOURCE}/examples/checkpoints/gpt2_tiny.pth)
+else()
   run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
 endif()
 if(WAY STREQUAL "find_package")
   run(${configure} -S ${SOURCE}/tests/consumer/find_package -B ${WORK}/build -DCMAKE_PREFIX_PATH=${WORK}/prefix)
-elseif(WAY STREQUAL "add_subdirectory")
-  run(${configure} -S ${SOURCE}/tests/consumer/add_subdirectory -B ${WORK}/build -DTENON_SOURCE=${SOURCE}
-      -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DBUILD_SHARED_LIBS=ON -DTENON_INSTALL=ON)
-else()
+  run(${CMAKE_COMMAND} --build ${WORK}/build)
+elseif(WAY STREQUAL "pkg_config")
   file(GLOB pc ${WORK}/prefix/lib*/pkgconfig ${WORK}/prefix/lib/*/pkgconfig)
   set(ENV{PKG_CONFIG_PATH} ${pc})
   execute_process(COMMAND pkg-config --cflags --libs tenon
                   OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  separate_arguments(flags UNIX_COMMAND "${flags}")
+  separate_arguments(flags UNIX_COMMAND "${FLAGS} ${flags}")
   file(MAKE_DIRECTORY ${WORK}/build)
   run(${CXX} -std=c++20 ${SOURCE}/tests/consumer/main.cpp -o ${WORK}/build/consumer ${flags})
-endif()
-if(NOT WAY STREQUAL "pkg_config")
-  run(${CMAKE_COMMAND} --build ${WORK}/build)
-endif()
-if(WAY STREQUAL "add_subdirectory")
-  # The shared libraries that were built on the way, installed and found: what a distribution would package.
-  run(${WORK}/build/consumer)
-  run(${CMAKE_COMMAND} --install ${WORK}/build --prefix ${WORK}/prefix)
-  run(${configure} -S ${SOURCE}/tests/consumer/find_package -B ${WORK}/shared -DCMAKE_PREFIX_PATH=${WORK}/prefix)
-  run(${CMAKE_COMMAND} --build ${WORK}/shared)
-  file(COPY_FILE ${WORK}/shared/consumer ${WORK}/build/consumer)
 endif()
 file(GLOB libdirs ${WORK}/prefix/lib ${WORK}/prefix/lib/*-linux-gnu)
 string(REPLACE ";" ":" path "${libdirs}")
 set(ENV{LD_LIBRARY_PATH} ${path})
-run(${WORK}/build/consumer)
+run(${WORK}/build/consumer ${arguments})
