@@ -70,6 +70,7 @@
 #include "tenon/optim/adagrad.h"
 #include "tenon/optim/adam.h"
 #include "tenon/optim/cosine_annealing.h"
+#include "tenon/optim/cyclic_lr.h"
 #include "tenon/optim/lr_scheduler.h"
 #include "tenon/optim/named_values.h"
 #include "tenon/optim/one_cycle.h"

@@ -87,3 +87,21 @@ Value NamedValues::value() const {
 }
 
 }  // namespace tenon::optim
+
+namespace tenon {
+
+Value& operator*=(Value& number, double factor) {
+  switch (number.kind()) {
+    case Value::Kind::integer:
+    case Value::Kind::real: return number = number.as_real() * factor;
+    case Value::Kind::tensor:
+      if (number.as_tensor().numel() == 1)
+        return number = number.as_tensor().item<double>() * factor;
+      [[fallthrough]];
+    default:
+      throw TypeError(concat("only a number is multiplied by ", factor, ", and this is ",
+                             number.repr(), " (", number.type_name(), ")"));
+  }
+}
+
+}  // namespace tenon

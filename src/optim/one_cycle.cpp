@@ -4,23 +4,13 @@
 #include <numbers>
 
 #include "base/text.h"
+#include "optim/cycled_momentum.h"
 #include "optim/schedule_arithmetic.h"
 #include "tenon/error.h"
 
 namespace tenon::optim::lr_scheduler {
 
 namespace {
-
-std::vector<double> for_groups(const char* name, const PerGroup& given, std::size_t groups) {
-  std::vector<double> values = given.values();
-  if (!given.is_list()) values.assign(groups, values[0]);
-  if (values.size() != groups) {
-    throw ValueError(concat(name, " must have the same length as optimizer.param_groups. ", name,
-                            " has ", values.size(), " values, param_groups has ", groups, "."));
-  }
-  for (const double value : values) check_finite(name, value);
-  return values;
-}
 
 std::int64_t total_of(const OneCycleLROptions& options) {
   if (options.total_steps) {
@@ -36,14 +26,6 @@ std::int64_t total_of(const OneCycleLROptions& options) {
                             " steps are too many to count in doubles"));
   }
   return *options.epochs * *options.steps_per_epoch;
-}
-
-// The betas with another first one.
-Value with_first(const Value& betas, double first) {
-  std::vector<Value> all(betas.items().begin(), betas.items().end());
-  if (all.empty()) throw TypeError("'betas' must be two numbers, but is empty");
-  all[0] = first;
-  return Value::tuple(std::move(all));
 }
 
 }  // namespace
@@ -95,14 +77,7 @@ void OneCycleLR::prepare_groups(const PerGroup& max_lr, const OneCycleLROptions&
   }
   std::vector<double> max_momentum, base_momentum;
   if (cycle_momentum_) {
-    const NamedValues& defaults = optimizer().defaults();
-    use_beta1_ = defaults.contains("betas");
-    if (!use_beta1_ && !defaults.contains("momentum")) {
-      throw ValueError(
-          concat("optimizer must support momentum or beta1 with `cycle_momentum` "
-                 "option enabled, which ",
-                 optimizer().type_name(), " does not"));
-    }
+    use_beta1_ = cycles_beta1(optimizer());
     max_momentum = for_groups("max_momentum", options.max_momentum, groups().size());
     base_momentum = for_groups("base_momentum", options.base_momentum, groups().size());
   }
@@ -156,7 +131,7 @@ void OneCycleLR::write(const std::vector<double>& lrs) {
     const auto [phase, part] = place(last_epoch_);
     for (const ParamGroup& group : groups()) {
       const double momentum = annealed(group, phase->start_momentum, phase->end_momentum, part);
-      momenta.push_back(use_beta1_ ? with_first(group.at("betas"), momentum) : Value(momentum));
+      momenta.push_back(cycled(group, use_beta1_, momentum));
     }
   }
   for (std::size_t i = 0; i < momenta.size(); ++i)

@@ -50,6 +50,15 @@ CASES = {
                                                final_div_factor=123.0, base_momentum=[0.7, 0.8], max_momentum=0.9),
     "OneCycleLR still": lambda o: S.OneCycleLR(o, 0.3, total_steps=100, cycle_momentum=False),
     "OneCycleLR Adam": lambda o: S.OneCycleLR(o, 0.01, total_steps=150, three_phase=True),
+    "CyclicLR": lambda o: S.CyclicLR(o, 0.01, 0.3, step_size_up=7),
+    "CyclicLR two": lambda o: S.CyclicLR(o, [0.01, 0.002], [0.3, 0.07], step_size_up=5, step_size_down=11, mode="triangular2",
+                                         base_momentum=[0.7, 0.6], max_momentum=[0.9, 0.95]),
+    "CyclicLR range": lambda o: S.CyclicLR(o, 0.01, 0.3, step_size_up=9, mode="exp_range", gamma=0.97, cycle_momentum=False),
+    "CyclicLR saw": lambda o: S.CyclicLR(o, 0.01, 0.3, step_size_up=6, step_size_down=0),
+    "CyclicLR cycles": lambda o: S.CyclicLR(o, 0.01, 0.3, step_size_up=4, scale_fn=lambda x: 1 / (1 + x)),
+    "CyclicLR steps": lambda o: S.CyclicLR(o, 0.01, 0.3, step_size_up=4, scale_fn=lambda x: 1 / (1 + x), scale_mode="iterations"),
+    "CyclicLR Adam": lambda o: S.CyclicLR(o, 0.001, 0.03, step_size_up=13),
+    "CyclicLR resumed": lambda o: S.CyclicLR(o, 0.02, 0.3, step_size_up=7, mode="triangular2", last_epoch=9),
     "ReduceLROnPlateau": lambda o: S.ReduceLROnPlateau(o),
     "ReduceLROnPlateau rel max": lambda o: S.ReduceLROnPlateau(o, "max", factor=0.7, patience=2, threshold=0.01, cooldown=3),
     "ReduceLROnPlateau abs": lambda o: S.ReduceLROnPlateau(o, factor=0.5, patience=1, threshold=0.02, threshold_mode="abs",
@@ -66,6 +75,7 @@ CASES = {
     "SequentialLR equal": lambda o: sequential(o, [S.ConstantLR(o), S.ExponentialLR(o, 0.9), S.StepLR(o, 2)], [2, 2]),
     "SequentialLR at once": lambda o: sequential(o, [S.ConstantLR(o), S.ExponentialLR(o, 0.9)], [0]),
     "SequentialLR cycle": lambda o: sequential(o, [S.ConstantLR(o, 0.1, 4), S.OneCycleLR(o, 0.3, total_steps=99)], [3]),
+    "SequentialLR cyclic": lambda o: sequential(o, [S.ConstantLR(o, 0.1, 4), S.CyclicLR(o, 0.02, 0.3, step_size_up=5)], [3]),
     "SequentialLR nested": lambda o: sequential(
         o, [sequential(o, [S.ExponentialLR(o, 0.9), S.StepLR(o, 2, 0.8)], [2]), S.ExponentialLR(o, 0.8)], [40]),
     "SequentialLR of a chain": lambda o: sequential(

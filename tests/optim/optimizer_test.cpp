@@ -1,6 +1,8 @@
 // What all optimizers have in common: groups, state dicts, hooks, and what they refuse.
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <type_traits>
 
 #include "support/matchers.h"
 #include "tenon/tenon.h"
@@ -213,6 +215,37 @@ TEST(Optimizer, StepsWithALearningRateBelowZeroThatWasSetLater) {
   optimizer.param_groups()[0].set_lr(-0.5);
   optimizer.step();
   EXPECT_TRUE(equal(p.detach(), full({2}, 1.5)));
+}
+
+TEST(Optimizer, OptionsAreMultipliedInPlace) {
+  SGD optimizer({parameter({2})}, {.lr = 0.5});
+  for (ParamGroup& group : optimizer.param_groups()) group["lr"] *= 0.1;
+  EXPECT_EQ(optimizer.param_groups()[0].lr(), 0.5 * 0.1);
+  optimizer.param_groups()[0]["lr"] = 3;
+  optimizer.param_groups()[0]["lr"] *= 0.5;
+  EXPECT_EQ(optimizer.param_groups()[0].lr(), 1.5);
+  optimizer.param_groups()[0]["lr"] = tensor(4.0);
+  optimizer.param_groups()[0]["lr"] *= 0.5;
+  EXPECT_EQ(optimizer.param_groups()[0].at("lr").repr(), "2.0");
+  expect_error<TypeError>([&] { optimizer.param_groups()[0]["foreach"] *= 2; }, "None");
+  expect_error<TypeError>([&] { optimizer.param_groups()[0]["nesterov"] *= 2; }, "False", "bool");
+}
+
+// Schedulers and hooks refer to them, so they stay where they are, and containers hold pointers.
+TEST(Optimizer, AreHeldByPointers) {
+  static_assert(!std::is_move_constructible_v<SGD> && !std::is_copy_constructible_v<SGD>);
+  nn::Linear body(2, 2), head(2, 1);
+  std::vector<std::unique_ptr<Optimizer>> optimizers;
+  optimizers.push_back(std::make_unique<SGD>(body.parameters(), SGDOptions{.lr = 0.1}));
+  optimizers.push_back(std::make_unique<Adam>(head.parameters()));
+  std::vector<std::unique_ptr<lr_scheduler::LRScheduler>> schedulers;
+  for (const auto& optimizer : optimizers)
+    schedulers.push_back(std::make_unique<lr_scheduler::ExponentialLR>(*optimizer, 0.5));
+  head(body(ones({1, 2}))).sum().backward();
+  for (const auto& optimizer : optimizers) optimizer->step();
+  for (const auto& scheduler : schedulers) scheduler->step();
+  EXPECT_EQ(optimizers[0]->param_groups()[0].lr(), 0.05);
+  EXPECT_EQ(schedulers[1]->get_last_lr(), std::vector<double>{0.0005});
 }
 
 TEST(Optimizer, ChangesNothingIfSomethingIsWrongWithALaterParameter) {

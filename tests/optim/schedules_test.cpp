@@ -38,6 +38,7 @@ using Poly = PolynomialLROptions;
 using Cosine = CosineAnnealingLROptions;
 using Restarts = CosineAnnealingWarmRestartsOptions;
 using Cycle = OneCycleLROptions;
+using Cyclic = CyclicLROptions;
 using Plateau = ReduceLROnPlateauOptions;
 using Epochs = std::vector<std::int64_t>;
 using Warm = CosineAnnealingWarmRestarts;
@@ -111,6 +112,47 @@ const std::map<std::string, Make>& makers() {
        [](auto& o) {
          return make<OneCycleLR>(o, 0.01, Cycle{.total_steps = 150, .three_phase = true});
        }},
+      {"CyclicLR", [](auto& o) { return make<CyclicLR>(o, 0.01, 0.3, Cyclic{.step_size_up = 7}); }},
+      {"CyclicLR two",
+       [](auto& o) {
+         return make<CyclicLR>(o, PerGroup{0.01, 0.002}, PerGroup{0.3, 0.07},
+                               Cyclic{.step_size_up = 5,
+                                      .step_size_down = 11,
+                                      .mode = "triangular2",
+                                      .base_momentum = {0.7, 0.6},
+                                      .max_momentum = {0.9, 0.95}});
+       }},
+      {"CyclicLR range",
+       [](auto& o) {
+         return make<CyclicLR>(
+             o, 0.01, 0.3,
+             Cyclic{
+                 .step_size_up = 9, .mode = "exp_range", .gamma = 0.97, .cycle_momentum = false});
+       }},
+      {"CyclicLR saw",
+       [](auto& o) {
+         return make<CyclicLR>(o, 0.01, 0.3, Cyclic{.step_size_up = 6, .step_size_down = 0});
+       }},
+      {"CyclicLR cycles",
+       [](auto& o) {
+         return make<CyclicLR>(o, 0.01, 0.3, Cyclic{.step_size_up = 4, .scale_fn = [](double x) {
+                                                      return 1 / (1 + x);
+                                                    }});
+       }},
+      {"CyclicLR steps",
+       [](auto& o) {
+         return make<CyclicLR>(o, 0.01, 0.3,
+                               Cyclic{.step_size_up = 4,
+                                      .scale_fn = [](double x) { return 1 / (1 + x); },
+                                      .scale_mode = "iterations"});
+       }},
+      {"CyclicLR Adam",
+       [](auto& o) { return make<CyclicLR>(o, 0.001, 0.03, Cyclic{.step_size_up = 13}); }},
+      {"CyclicLR resumed",
+       [](auto& o) {
+         return make<CyclicLR>(o, 0.02, 0.3,
+                               Cyclic{.step_size_up = 7, .mode = "triangular2", .last_epoch = 9});
+       }},
       {"ReduceLROnPlateau", [](auto& o) { return make<ReduceLROnPlateau>(o); }},
       {"ReduceLROnPlateau rel max",
        [](auto& o) {
@@ -183,6 +225,13 @@ const std::map<std::string, Make>& makers() {
          return sequence(o,
                          {make<ConstantLR>(o, Constant{.factor = 0.1, .total_iters = 4}),
                           make<OneCycleLR>(o, 0.3, Cycle{.total_steps = 99})},
+                         {3});
+       }},
+      {"SequentialLR cyclic",
+       [](auto& o) {
+         return sequence(o,
+                         {make<ConstantLR>(o, Constant{.factor = 0.1, .total_iters = 4}),
+                          make<CyclicLR>(o, 0.02, 0.3, Cyclic{.step_size_up = 5})},
                          {3});
        }},
       {"SequentialLR nested",

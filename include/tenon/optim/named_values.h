@@ -48,3 +48,10 @@ class TENON_API NamedValues {
 };
 
 }  // namespace tenon::optim
+
+namespace tenon {
+
+// Of a number: group["lr"] *= 0.1. TypeError for anything else.
+TENON_API Value& operator*=(Value& number, double factor);
+
+}  // namespace tenon

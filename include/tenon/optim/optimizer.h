@@ -55,7 +55,7 @@ class TENON_API Params {
   std::vector<std::string> names_;
 };
 
-// Parameters that are updated with the same options: group["lr"] = 0.01.
+// Parameters that are updated with the same options: group["lr"] = 0.01, group["lr"] *= 0.1.
 class TENON_API ParamGroup : public NamedValues {
  public:
   ParamGroup() = default;
