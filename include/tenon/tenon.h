@@ -60,6 +60,7 @@
 #include "tenon/nn/parameter.h"
 #include "tenon/nn/pixel_shuffle.h"
 #include "tenon/nn/pooling.h"
+#include "tenon/nn/replicate.h"
 #include "tenon/nn/rnn.h"
 #include "tenon/nn/rnn_cells.h"
 #include "tenon/nn/slots.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <utility>
 
 #include "base/text.h"
 #include "core/alias.h"
@@ -41,6 +42,9 @@ std::uint64_t unknown_number() {
   // 53 bits, as PyTorch gives: a double holds the seed exactly.
   return (std::uint64_t{device()} << 32 | device()) & 0x1fffffffffffff;
 }
+
+// The default generator of this thread, where it is another one.
+constinit thread_local const Generator* stand_in = nullptr;
 
 // The default generator may be locked by another thread when the process forks; without this the
 // child could never draw from it.
@@ -137,7 +141,16 @@ Generator Generator::clone_state() const {
   return copy;
 }
 
+namespace detail {
+
+DefaultGeneratorScope::DefaultGeneratorScope(const Generator& generator) noexcept
+    : generator_(generator), outer_(std::exchange(stand_in, &generator_)) {}
+DefaultGeneratorScope::~DefaultGeneratorScope() { stand_in = outer_; }
+
+}  // namespace detail
+
 const Generator& default_generator() {
+  if (stand_in != nullptr) return *stand_in;
   // Never destroyed: threads may draw while the program ends.
   static const Generator* const generator = make_default_generator(new Generator);
   return *generator;

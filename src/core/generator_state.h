@@ -19,4 +19,17 @@ class TENON_API GeneratorState final : public RefCounted {
   RandomSource source;  // under the lock
 };
 
+// While it is there, it is this thread's default_generator().
+class TENON_API DefaultGeneratorScope {
+ public:
+  explicit DefaultGeneratorScope(const Generator& generator) noexcept;
+  ~DefaultGeneratorScope();
+  DefaultGeneratorScope(const DefaultGeneratorScope&) = delete;
+  DefaultGeneratorScope& operator=(const DefaultGeneratorScope&) = delete;
+
+ private:
+  Generator generator_;
+  const Generator* outer_;
+};
+
 }  // namespace tenon::detail

@@ -44,6 +44,12 @@ std::shared_ptr<Module> CloneRun::clone(const Module& root) {
   return run.copy(root);
 }
 
+std::shared_ptr<Module> CloneRun::replica(const Module& root, const std::vector<Tensor>& shared) {
+  CloneRun run(root);
+  for (const Tensor& tensor : shared) run.tensors_.emplace(tensor.cell().get(), tensor);
+  return run.copy(root);
+}
+
 bool CloneRun::is_inside(const void* address) const noexcept {
   const std::byte* at = address_of(address);
   return at >= begin_ && at < begin_ + size_;

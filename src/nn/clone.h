@@ -6,6 +6,7 @@
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "nn/shared_storages.h"
 #include "tenon/nn/slots.h"
@@ -19,6 +20,8 @@ class CloneRun {
   static CloneRun& current();
 
   static std::shared_ptr<Module> clone(const Module& root);
+  // A clone that has these tensors themselves, and copies of the others.
+  static std::shared_ptr<Module> replica(const Module& root, const std::vector<Tensor>& shared);
 
   // The module that a slot at `copy` belongs to, if `original` belongs to `owner`: it has the same
   // place in it. Error if the original is not inside the object that is being copied.

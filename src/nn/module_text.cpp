@@ -128,7 +128,7 @@ void add_place(Error& error, const Module& module) noexcept {
     const auto before = error.place();
     auto place = std::make_shared<tenon::detail::ErrorPlace>();
     std::string message;
-    if (before) {
+    if (before && !before->layer.empty()) {
       *place = *before;
       message.assign(before->what, 0, before->what.size() - shown(*before).size());
       // The one it has left may be in a list, which is not called itself.
