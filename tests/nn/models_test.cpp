@@ -47,51 +47,67 @@ TEST(Models, HaveTheFirstValuesOfPyTorchForTheSameSeed) {
     EXPECT_TRUE(equal(actual.at(name).as_tensor(), value.as_tensor())) << name;
 }
 
-// The arithmetic of torch.optim.SGD with momentum, Nesterov's way, and weight decay.
-struct Sgd {
-  double lr = 0.1, momentum = 0.9, weight_decay = 1e-2;
-  std::vector<Tensor> buffers;
-
-  void step(const std::vector<Tensor>& parameters) {
-    const NoGradScope unrecorded;
-    buffers.resize(parameters.size());
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      const Tensor& p = parameters[i];
-      Tensor d = p.grad() + weight_decay * p;
-      buffers[i] = buffers[i].defined() ? momentum * buffers[i] + d : d.clone();
-      d = d + momentum * buffers[i];
-      p.sub_(lr * d);
-    }
+// Five steps of each optimizer that PyTorch 2.11 recorded, from its first values: losses and gradients
+// on the way, and what becomes of the network and of the optimizer.
+class Training : public testing::Test {
+ protected:
+  Training() : io(load(kRecorded + "net_io.pth")) {
+    net.load_state_dict(load(kRecorded + "net_init.pth"));
+    net.drop->p = 0;
   }
+  double step(optim::Optimizer& optimizer) {
+    optimizer.zero_grad();
+    const Tensor loss = cross_entropy(net(io.tensor("x"), io.tensor("idx")), io.tensor("y"));
+    loss.backward();
+    optimizer.step();
+    return loss.item<double>();
+  }
+  void expect_trained(optim::Optimizer& optimizer, const std::string& model,
+                      const std::string& state_file) const {
+    const StateDict trained = load(kRecorded + model), state = net.state_dict();
+    for (const auto& [name, value] : trained)
+      expect_near(state.tensor(name), value.as_tensor(), name);
+    const Value kept = optimizer.state_dict(), recorded = load(kRecorded + state_file);
+    ASSERT_EQ(kept.find("state")->entries().size(), recorded.find("state")->entries().size());
+    for (const auto& [index, entry] : recorded.find("state")->entries()) {
+      for (const auto& [name, value] : entry.entries()) {
+        expect_near(kept.find("state")->find(index)->find(name)->as_tensor(), value.as_tensor(),
+                    index.repr() + " " + name.as_string());
+      }
+    }
+    EXPECT_EQ(kept.find("param_groups")->repr(), recorded.find("param_groups")->repr());
+  }
+
+  StateDict io;
+  Net net;
 };
 
-TEST(Models, AreTrainedAsPyTorchTrainsThem) {
-  Net net;
-  net.load_state_dict(load(kRecorded + "net_init.pth"));
-  net.drop->p = 0;
-  const StateDict io = load(kRecorded + "net_io.pth"), grads = load(kRecorded + "net_grads.pth");
-  const Tensor x = io.at("x").as_tensor(), idx = io.at("idx").as_tensor(),
-               y = io.at("y").as_tensor();
+TEST_F(Training, WithSGDIsThatOfPyTorch) {
+  optim::SGD optimizer(net.parameters(),
+                       {.lr = 0.1, .momentum = 0.9, .weight_decay = 1e-2, .nesterov = true});
   constexpr double kLosses[] = {1.720792293548584, 1.6113637685775757, 1.49061918258667,
                                 1.3417234420776367, 1.1697534322738647};
-  Sgd sgd;
-  for (int step = 0; step < 5; ++step) {
-    net.zero_grad();
-    const Tensor loss = cross_entropy(net(x, idx), y);
-    loss.backward();
-    EXPECT_NEAR(loss.item<double>(), kLosses[step], 1e-5) << step;
-    if (step == 0) {
-      for (const auto& [name, grad] : grads)
-        expect_near(net.get_parameter(name).grad(), grad.as_tensor(), name);
-    }
-    sgd.step(net.parameters());
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_NEAR(step(optimizer), kLosses[i], 1e-5) << i;
+    if (i != 0) continue;
+    for (const auto& [name, grad] : StateDict(load(kRecorded + "net_grads.pth")))
+      expect_near(net.get_parameter(name).grad(), grad.as_tensor(), name);
   }
-  const StateDict trained = load(kRecorded + "net_trained.pth");
-  const StateDict state = net.state_dict();
-  for (const auto& [name, value] : trained)
-    expect_near(state.at(name).as_tensor(), value.as_tensor(), name);
+  expect_trained(optimizer, "net_trained.pth", "net_sgd.pth");
   net.eval();
-  expect_near(net(x, idx), io.at("out").as_tensor(), "out");
+  expect_near(net(io.tensor("x"), io.tensor("idx")), io.tensor("out"), "out");
+}
+
+TEST_F(Training, WithAdamIsThatOfPyTorch) {
+  optim::Adam optimizer(net.parameters(), {.lr = 1e-2, .amsgrad = true});
+  for (int i = 0; i < 5; ++i) step(optimizer);
+  expect_trained(optimizer, "net_adam_trained.pth", "net_adam.pth");
+}
+
+TEST_F(Training, WithAdamWIsThatOfPyTorch) {
+  optim::AdamW optimizer(net.parameters(), {.lr = 1e-2, .weight_decay = 0.05});
+  for (int i = 0; i < 5; ++i) step(optimizer);
+  expect_trained(optimizer, "net_adamw_trained.pth", "net_adamw.pth");
 }
 
 // Built without memory, loaded from a mapped file, run.

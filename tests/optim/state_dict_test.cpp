@@ -1,5 +1,6 @@
 // State dicts of optimizers: PyTorch's files, and what does not fit.
 #include "support/matchers.h"
+#include "support/near.h"
 #include "support/temp_dir.h"
 #include "tenon/tenon.h"
 
@@ -41,6 +42,40 @@ TEST(OptimizerStateDict, FilesOfPyTorchAreReadAndGivenBack) {
     adamw.load_state_dict(opt("opt_adamw.pt"));
     EXPECT_EQ(adamw.param_groups()[1].at("decoupled_weight_decay").repr(), "True");
     EXPECT_EQ(adamw.state_dict().find("state")->repr(), opt("opt_adamw.pt").find("state")->repr());
+  }
+}
+
+// Five steps more, with gradients of 1 to 5, as PyTorch 2.14.1 takes them from the files of both.
+TEST(OptimizerStateDict, FilesOfPyTorchAreGoneOnWith) {
+  const auto go_on = [](const std::string& version, const char* name, auto make,
+                        const std::vector<double>& expected) {
+    const Value run = load(file(version, name));
+    nn::Linear net(2, 2);
+    net.load_state_dict(*run.find("model"));
+    const auto optimizer = make(net);
+    optimizer->load_state_dict(*run.find("opt"));
+    for (int i = 1; i <= 5; ++i) {
+      for (const Tensor& p : net.parameters()) p.set_grad(full_like(p, i).detach());
+      optimizer->step();
+    }
+    const Tensor after = cat({net.weight->detach().flatten(), net.bias->detach()});
+    expect_near(after, tensor(expected), version + " " + name);
+  };
+  const auto sgd = [](nn::Linear& net) { return std::make_unique<SGD>(net.parameters()); };
+  for (const std::string version : {"2.6.0", "2.14.1"}) {
+    go_on(version, "opt_sgd.pt", sgd,
+          {-5.0657134, -5.723526, -5.5533266, -5.0972714, -6.067379, -5.0076408});
+    go_on(version, "opt_sgd_plain.pt", sgd,
+          {-1.3356539, -2.0121017, -1.8370808, -1.3681061, -2.3656964, -1.2759359});
+    go_on(version, "opt_adam.pt",
+          [](nn::Linear& net) { return std::make_unique<Adam>(net.parameters()); },
+          {0.3575083, -0.3189393, -0.1439186, 0.3250562, -0.6725342, 0.4172264});
+    go_on(version, "opt_adamw.pt",
+          [](nn::Linear& net) {
+            return std::make_unique<AdamW>(
+                std::vector<AdamWGroup>{{.params = {net.weight}}, {.params = {net.bias}}});
+          },
+          {0.2957339, -0.3802403, -0.2053421, 0.2633045, -0.6724873, 0.4171969});
   }
 }
 
