@@ -258,6 +258,19 @@ TEST(Schedulers, AFunctionThatThrowsChangesNothing) {
   EXPECT_THAT(scheduler.get_last_lr(), testing::ElementsAre(0.05, 0.1));
 }
 
+// The step that would use it changes nothing.
+TEST(Schedulers, ALearningRateThatIsNotFiniteEndsAtTheOptimizer) {
+  const auto o = sgd();
+  LambdaLR scheduler(*o, [](std::int64_t epoch) { return epoch < 1 ? 1 : kInf; });
+  const Tensor p = o->param_groups()[0].params()[0];
+  p.set_grad(ones({1}));
+  o->step();
+  const Tensor before = p.detach().clone();
+  scheduler.step();
+  expect_error<ValueError>([&] { o->step(); }, "Invalid learning rate: inf");
+  EXPECT_TRUE(equal(p.detach(), before));
+}
+
 TEST(Schedulers, PlateauTakesTensorsAndNeedsMetrics) {
   const auto o = sgd();
   ReduceLROnPlateau scheduler(*o, {.patience = 0, .cooldown = 1});

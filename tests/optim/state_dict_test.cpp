@@ -1,4 +1,8 @@
 // State dicts of optimizers: PyTorch's files, and what does not fit.
+#include <cmath>
+#include <limits>
+#include <memory>
+
 #include "support/matchers.h"
 #include "support/near.h"
 #include "support/temp_dir.h"
@@ -176,6 +180,24 @@ TEST(OptimizerStateDict, EverythingThatDoesNotFitIsSaidAndNothingIsLoaded) {
       [&] { optimizer.load_state_dict(dict(Value::dict({}), Value::list({Value(2)}))); },
       "no dict with a list of 'params'");
   unchanged();
+}
+
+// PyTorch takes them, and every parameter is lost in the next step.
+TEST(OptimizerStateDict, NumbersThatAreNotFiniteAreRefusedInAllGroups) {
+  const Tensor p = parameter({2}), q = parameter({3});
+  const std::vector<SGDGroup> groups{{.params = {p}}, {.params = {q}}};
+  for (const double bad : {std::numeric_limits<double>::infinity(), std::nan("")}) {
+    SGD sender(groups, {.lr = 0.5}), optimizer(groups, {.lr = 0.25, .momentum = 0.5});
+    sender.param_groups()[0]["lr"] = bad;
+    sender.param_groups()[1]["weight_decay"] = bad;
+    const Value state = sender.state_dict();
+    expect_error<LoadError>([&] { optimizer.load_state_dict(state); }, "parameter group 0",
+                            "Invalid learning rate", "parameter group 1", "Invalid weight_decay");
+    for (const ParamGroup& group : optimizer.param_groups()) {
+      EXPECT_EQ(group.lr(), 0.25);
+      EXPECT_EQ(group.real("momentum"), 0.5);
+    }
+  }
 }
 
 // What a file lacks is what PyTorch takes for it, not what the optimizer was made with.
