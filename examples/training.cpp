@@ -1,5 +1,6 @@
 // Trains a small convolutional network on pictures it draws itself, saves the run in the middle,
-// and goes on with it in a new network and a new optimizer: the losses are the same to the bit.
+// and goes on with it in a new network, with a new optimizer and a new schedule: the losses are the
+// same to the bit.
 #include <cstdint>
 #include <filesystem>
 #include <iomanip>
@@ -73,9 +74,11 @@ int main() {
   manual_seed(1);
   Net net;
   optim::AdamW optimizer(net.parameters(), {.lr = 3e-3, .weight_decay = 1e-2});
+  optim::lr_scheduler::CosineAnnealingLR scheduler(optimizer, 2 * kSteps);
   std::vector<double> losses;
   for (int step = 1; step <= kSteps; ++step) {
     losses.push_back(train(net, optimizer));
+    scheduler.step();
     if (step % 20 == 0)
       std::cout << "step " << step << " of " << kSteps << ": loss " << std::fixed
                 << std::setprecision(3) << losses.back() << "\n";
@@ -83,6 +86,7 @@ int main() {
       // [save]
       save(Value::dict({{"model", net.state_dict()},
                         {"optimizer", optimizer.state_dict()},
+                        {"scheduler", scheduler.state_dict()},
                         {"random", get_rng_state()},
                         {"step", step}}),
            file);
@@ -94,14 +98,18 @@ int main() {
   // [resume]
   Net resumed;
   optim::AdamW other(resumed.parameters());
+  optim::lr_scheduler::CosineAnnealingLR schedule(other, 2 * kSteps);
   const Value run = load(file);
   resumed.load_state_dict(*run.find("model"));
   other.load_state_dict(*run.find("optimizer"));
+  schedule.load_state_dict(*run.find("scheduler"));
   set_rng_state(run.find("random")->as_tensor());
   // [resume]
   bool same = true;
-  for (auto step = static_cast<int>(run.find("step")->as_int()); step < kSteps; ++step)
+  for (auto step = static_cast<int>(run.find("step")->as_int()); step < kSteps; ++step) {
     same &= train(resumed, other) == losses[static_cast<std::size_t>(step)];
+    schedule.step();
+  }
   std::cout << "resumed at step " << run.find("step")->as_int() << ": "
             << (same ? "the same losses" : "other losses") << "\n";
   std::filesystem::remove(file);
