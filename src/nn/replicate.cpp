@@ -159,6 +159,8 @@ void run_replicas(std::size_t count, const std::function<void(std::size_t)>& run
   }
 }
 
+void throw_no_module() { throw ValueError("the module is null"); }
+
 void check_replicas(std::size_t modules, std::size_t inputs) {
   if (modules == inputs) return;
   throw ValueError(

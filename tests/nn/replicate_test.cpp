@@ -437,6 +437,9 @@ TEST(ParallelApply, ThrowsWhatTheFirstOfThemThrewWhenAllHaveEnded) {
   };
   EXPECT_EQ(message_of<TypeError>([&] { fail(TypeError("no")); }),
             "Caught TypeError in replica 2: no");
+  const std::vector<std::shared_ptr<Module>> null{make<Identity>(), nullptr};
+  EXPECT_EQ(message_of<ValueError>([&] { parallel_apply(null, {ones({1}), ones({1})}); }),
+            "Caught ValueError in replica 1: the module is null");
   EXPECT_EQ(message_of<std::logic_error>([&] { fail(std::logic_error("other")); }), "other");
 }
 

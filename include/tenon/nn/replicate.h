@@ -52,6 +52,13 @@ const M& known(const M& module) {
   return module;
 }
 
+[[noreturn]] TENON_API void throw_no_module();
+template <class M>
+M& present(const std::shared_ptr<M>& module) {
+  if (!module) throw_no_module();
+  return *module;
+}
+
 // What a module gives that is called with one tensor.
 template <class M>
 struct GivenBy {
@@ -93,11 +100,12 @@ template <class M, class F>
 auto parallel_apply(const std::vector<std::shared_ptr<M>>& modules, F&& f) {
   using R = std::invoke_result_t<F&, M&, std::size_t>;
   if constexpr (std::is_void_v<R>) {
-    detail::run_replicas(modules.size(), [&](std::size_t i) { f(*modules[i], i); });
+    detail::run_replicas(modules.size(), [&](std::size_t i) { f(detail::present(modules[i]), i); });
   } else {
     std::vector<std::optional<R>> given(modules.size());
-    detail::run_replicas(modules.size(),
-                         [&](std::size_t i) { given[i].emplace(f(*modules[i], i)); });
+    detail::run_replicas(modules.size(), [&](std::size_t i) {
+      given[i].emplace(f(detail::present(modules[i]), i));
+    });
     std::vector<R> results;
     results.reserve(given.size());
     for (auto& one : given) results.push_back(std::move(*one));
@@ -126,7 +134,8 @@ auto parallel_apply(const std::vector<std::shared_ptr<M>>& modules,
 }
 
 // Adds the gradients of copied parameters, in the order of the replicas, to those of the module;
-// the replicas have none afterwards. With them every replica can run backward on its thread:
+// the replicas have none afterwards. Hooks on the module's parameters do not run. So every replica
+// can run backward on its thread:
 //
 //   auto replicas = nn::replicate(net, 4, {.copy = true});
 //   nn::parallel_apply(replicas, [&](Net& net, std::size_t i) {
