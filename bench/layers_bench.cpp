@@ -37,15 +37,24 @@ double seconds_of(clockid_t clock) {
 using Work = std::function<void()>;
 
 // A layer of one tensor, as it is used once it is trained.
-template <class M, class... A>
-Work inference(const Shape& input, A&&... arguments) {
-  auto layer = nn::make<M>(std::forward<A>(arguments)...);
+template <class M>
+Work run_unrecorded(const std::shared_ptr<M>& layer, const Tensor& x) {
   layer->eval();
-  const Tensor x = randn(input);
   return [layer, x] {
     const NoGradScope unrecorded;
     (*layer)(x);
   };
+}
+template <class M, class... A>
+Work inference(const Shape& input, A&&... arguments) {
+  return run_unrecorded(nn::make<M>(std::forward<A>(arguments)...), randn(input));
+}
+// The same layer and input, converted to bfloat16.
+template <class M, class... A>
+Work bf16_inference(const Shape& input, A&&... arguments) {
+  auto layer = nn::make<M>(std::forward<A>(arguments)...);
+  layer->to(bfloat16);
+  return run_unrecorded(layer, randn(input).to(bfloat16));
 }
 // As it is while it is trained: forwards, and backwards to its input too.
 template <class M, class... A>
@@ -60,23 +69,29 @@ Work training(const Shape& input, A&&... arguments) {
   };
 }
 
-Work attention(bool causal) {
-  const Tensor q = randn({4, 12, 256, 64}), k = randn({4, 12, 256, 64}),
-               v = randn({4, 12, 256, 64});
+Work attention(bool causal, DType dtype = float32) {
+  const Shape shape{4, 12, 256, 64};
+  const Tensor q = randn(shape).to(dtype), k = randn(shape).to(dtype), v = randn(shape).to(dtype);
   return [=] {
     const NoGradScope unrecorded;
     scaled_dot_product_attention(q, k, v, {.is_causal = causal});
   };
 }
 // Twelve layers of 768, as GPT-2's smallest.
-Work gpt(std::int64_t length) {
+Work gpt(std::int64_t length, DType dtype = float32) {
   auto net = nn::make<gpt2::LMHeadModel>(gpt2::Config{});
   net->eval();
+  net->to(dtype);
   const Tensor tokens = randint(0, 50257, {1, length});
   return [net, tokens] {
     const NoGradScope unrecorded;
     (*net)(tokens);
   };
+}
+
+Work bf16_resnet18(std::int64_t batch) {
+  return bf16_inference<resnet::ResNet>({batch, 3, 224, 224}, std::array<int, 4>{2, 2, 2, 2},
+                                        std::int64_t{1000});
 }
 
 // A step of training: forwards, backwards, and the optimizer's.
@@ -197,6 +212,26 @@ const std::vector<Measurement>& measurements() {
        }},
       {"gpt_128", [] { return gpt(128); }},
       {"gpt_1", [] { return gpt(1); }},
+      {"bf16_linear_1", [] { return bf16_inference<Linear>({1, 1024}, 1024, 1024); }},
+      {"bf16_linear_64", [] { return bf16_inference<Linear>({64, 1024}, 1024, 1024); }},
+      {"bf16_linear_512", [] { return bf16_inference<Linear>({512, 1024}, 1024, 1024); }},
+      {"bf16_linear_512_wide", [] { return bf16_inference<Linear>({512, 768}, 768, 3072); }},
+      {"bf16_conv_3x3",
+       [] {
+         return bf16_inference<Conv2d>({4, 64, 56, 56}, 64, 64, 3, ConvOptions{.padding = 1});
+       }},
+      {"bf16_conv_7x7",
+       [] {
+         return bf16_inference<Conv2d>({4, 3, 224, 224}, 3, 64, 7,
+                                       ConvOptions{.stride = 2, .padding = 3});
+       }},
+      {"bf16_conv_1x1", [] { return bf16_inference<Conv2d>({4, 64, 56, 56}, 64, 256, 1); }},
+      {"bf16_layer_norm", [] { return bf16_inference<nn::LayerNorm>({4096, 1024}, 1024); }},
+      {"bf16_attention_causal", [] { return attention(true, bfloat16); }},
+      {"bf16_resnet18", [] { return bf16_resnet18(1); }},
+      {"bf16_resnet18_batch_4", [] { return bf16_resnet18(4); }},
+      {"bf16_gpt", [] { return gpt(128, bfloat16); }},
+      {"bf16_gpt_1", [] { return gpt(1, bfloat16); }},
       {"train_resnet18", resnet_step},
       {"train_gpt", gpt_step},
       {"step_sgd",

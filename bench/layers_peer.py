@@ -25,6 +25,15 @@ def inference(input, layer):
     return work
 
 
+def bf16_inference(input, layer):
+    x, layer = torch.randn(input).bfloat16(), layer.bfloat16().eval()
+
+    def work():
+        with torch.no_grad():
+            layer(x)
+    return work
+
+
 def training(input, layer):
     x = torch.randn(input, requires_grad=True)
     grad = torch.randn(layer(x).shape)
@@ -36,8 +45,8 @@ def training(input, layer):
     return work
 
 
-def attention(causal):
-    q, k, v = (torch.randn(4, 12, 256, 64) for _ in range(3))
+def attention(causal, dtype=torch.float32):
+    q, k, v = (torch.randn(4, 12, 256, 64).to(dtype) for _ in range(3))
 
     def work():
         with torch.no_grad():
@@ -45,8 +54,8 @@ def attention(causal):
     return work
 
 
-def gpt(length):
-    net, tokens = Gpt().eval(), torch.randint(0, 50257, (1, length))
+def gpt(length, dtype=torch.float32):
+    net, tokens = Gpt().eval().to(dtype), torch.randint(0, 50257, (1, length))
 
     def work():
         with torch.no_grad():
@@ -105,6 +114,19 @@ MEASUREMENTS = {
     "resnet18_batch_4": lambda: inference((4, 3, 224, 224), ResNet((2, 2, 2, 2))),
     "gpt_128": lambda: gpt(128),
     "gpt_1": lambda: gpt(1),
+    "bf16_linear_1": lambda: bf16_inference((1, 1024), nn.Linear(1024, 1024)),
+    "bf16_linear_64": lambda: bf16_inference((64, 1024), nn.Linear(1024, 1024)),
+    "bf16_linear_512": lambda: bf16_inference((512, 1024), nn.Linear(1024, 1024)),
+    "bf16_linear_512_wide": lambda: bf16_inference((512, 768), nn.Linear(768, 3072)),
+    "bf16_conv_3x3": lambda: bf16_inference((4, 64, 56, 56), nn.Conv2d(64, 64, 3, padding=1)),
+    "bf16_conv_7x7": lambda: bf16_inference((4, 3, 224, 224), nn.Conv2d(3, 64, 7, stride=2, padding=3)),
+    "bf16_conv_1x1": lambda: bf16_inference((4, 64, 56, 56), nn.Conv2d(64, 256, 1)),
+    "bf16_layer_norm": lambda: bf16_inference((4096, 1024), nn.LayerNorm(1024)),
+    "bf16_attention_causal": lambda: attention(True, torch.bfloat16),
+    "bf16_resnet18": lambda: bf16_inference((1, 3, 224, 224), ResNet((2, 2, 2, 2))),
+    "bf16_resnet18_batch_4": lambda: bf16_inference((4, 3, 224, 224), ResNet((2, 2, 2, 2))),
+    "bf16_gpt": lambda: gpt(128, torch.bfloat16),
+    "bf16_gpt_1": lambda: gpt(1, torch.bfloat16),
     "train_resnet18": resnet_step,
     "train_gpt": gpt_step,
     "step_sgd": lambda: optimizer_step(lambda p: torch.optim.SGD(p, lr=1e-3, momentum=0.9)),

@@ -48,6 +48,22 @@ TRAINING = {
     "step_adamw": ("a step of AdamW, 50 million in 200 tensors", 0.8, True),
     "step_adamw_fused": ("the same beside PyTorch's with fused=True", None, False),
 }
+# The suite `bfloat16`: forwards of layers and networks converted to it.
+BFLOAT16 = {
+    "bf16_resnet18": ("ResNet-18 of 1 x 224 x 224", 0.8, True),
+    "bf16_gpt": ("GPT of 12 layers of 768, 128 tokens", 0.8, True),
+    "bf16_linear_64": ("Linear(1024, 1024) of 64 rows", 0.8, True),
+    "bf16_linear_512": ("Linear(1024, 1024) of 512 rows", 0.8, True),
+    "bf16_linear_512_wide": ("Linear(768, 3072) of 512 rows", 0.8, True),
+    "bf16_conv_3x3": ("Conv2d(64, 64, 3) of 4 x 56 x 56", 0.8, True),
+    "bf16_conv_7x7": ("Conv2d(3, 64, 7, stride 2) of 4 x 224 x 224", 0.8, True),
+    "bf16_conv_1x1": ("Conv2d(64, 256, 1) of 4 x 56 x 56", 0.8, True),
+    "bf16_layer_norm": ("LayerNorm(1024) of 4096 rows", 0.8, True),
+    "bf16_attention_causal": ("causal attention, 4 x 12 heads x 256 x 64", 0.8, True),
+    "bf16_linear_1": ("Linear(1024, 1024) of 1 row", None, False),
+    "bf16_resnet18_batch_4": ("ResNet-18 of 4 x 224 x 224", None, False),
+    "bf16_gpt_1": ("GPT of 12 layers of 768, 1 token", None, False),
+}
 
 
 def asked(command, environment=None):

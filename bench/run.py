@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs our benchmarks and PyTorch's in turns and prints both, with the ratio and the target where there is one.
 
-usage: run.py [core|numbers|io|save|modules|layers|training] [ROUNDS] [NAME...]
+usage: run.py [core|numbers|io|save|modules|layers|training|bfloat16] [ROUNDS] [NAME...]
 
 A figure is the median of the rounds (7). The peers take turns with us, so that whatever else the machine does
 hits all of them. Names choose among the measurements of modules and layers; timings that miss their targets there are no error.
@@ -25,6 +25,8 @@ BUILD = ROOT / "build" / "bench"
 TARGETS = {"swap": (20, None), "swap_parameters": (20, None), "empty_4": (100, 5), "narrow": (None, 10),
            "cast_400mb": (None, 1.3), "fill_400mb": (None, 1), "add_400mb": (None, 1), "mul_400mb": (None, 1), "exp_400mb": (None, 1),
            "sum_400mb": (None, 1), "rand_1e7": (None, 1), "randn_1e7": (None, 1), "add_4": (None, 5)}
+
+SUITES = ["core", "numbers", "io", "save", "modules", "layers", "training", "bfloat16"]
 
 TO_NANOSECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 
@@ -109,7 +111,7 @@ def compare(suite, rounds, libtorch):
 
 def main():
     arguments = sys.argv[1:]
-    suites = [arguments.pop(0)] if arguments and not arguments[0].isdigit() else ["core", "numbers", "io", "save", "modules", "layers", "training"]
+    suites = [arguments.pop(0)] if arguments and not arguments[0].isdigit() else SUITES
     rounds = int(arguments.pop(0)) if arguments and arguments[0].isdigit() else 7
     libtorch = build_libtorch_peer() if "core" in suites else None
     missed = [name for suite in suites if suite in ("core", "numbers") for name in compare(suite, rounds, libtorch)]
@@ -133,6 +135,10 @@ def main():
         import layers_suite
         print(f"training: {cpu_name()}, {os.cpu_count()} CPUs; PyTorch {torch.__version__}; medians of {rounds} rounds\n")
         layers_suite.run(rounds, arguments, PEER_ENVIRONMENT, layers_suite.TRAINING)
+    if "bfloat16" in suites:
+        import layers_suite
+        print(f"bfloat16: {cpu_name()}, {os.cpu_count()} CPUs; PyTorch {torch.__version__}; medians of {rounds} rounds\n")
+        layers_suite.run(rounds, arguments, PEER_ENVIRONMENT, layers_suite.BFLOAT16)
     return 1 if missed else 0
 
 
