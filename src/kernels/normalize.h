@@ -24,6 +24,9 @@ struct NormRows {
 };
 TENON_API void normalize_rows(const NormRows<float>& rows);
 TENON_API void normalize_rows(const NormRows<double>& rows);
+// The same of the bits of bfloat16, instead of rows.x and rows.out. `row` has room for one of them.
+TENON_API void normalize_rows(const NormRows<float>& rows, const std::uint16_t* x,
+                              std::uint16_t* out, float* row);
 
 template <class T>
 struct NormRowsGradient {

@@ -15,15 +15,64 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <class T, bool kWeight, bool kBias>
-HWY_INLINE void WriteRow(const T* HWY_RESTRICT x, T* HWY_RESTRICT out, const T* HWY_RESTRICT weight,
-                         const T* HWY_RESTRICT bias, std::int64_t n, T mean, T rstd) {
+// As cast_simd.cpp does it.
+template <class D, class V>
+HWY_INLINE void StoreRounded(V value, D /*d*/, std::uint16_t* to) {
+  const hn::RebindToSigned<D> di;
+  const auto bits = hn::BitCast(di, value);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(di, 1));
+  const auto rounded =
+      hn::BitCast(hn::RebindToUnsigned<D>(), hn::Add(hn::Add(bits, hn::Set(di, 0x7fff)), odd));
+  const auto upper = hn::BitCast(di, hn::ShiftRight<16>(rounded));
+  const auto nan = hn::RebindMask(di, hn::IsNaN(value));
+  const hn::Rebind<std::uint16_t, D> d16;
+  hn::StoreU(hn::DemoteTo(d16, hn::IfThenElse(nan, hn::Set(di, 0x7fc0), upper)), d16, to);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> LoadWidened(D d, const std::uint16_t* from) {
+  const hn::RebindToUnsigned<D> du;
+  return hn::BitCast(
+      d, hn::ShiftLeft<16>(hn::PromoteTo(du, hn::LoadU(hn::Rebind<std::uint16_t, D>(), from))));
+}
+template <class D, class V>
+HWY_INLINE void StoreResult(V value, D d, hn::TFromD<D>* to) {
+  hn::StoreU(value, d, to);
+}
+template <class D, class V>
+HWY_INLINE void StoreResult(V value, D d, std::uint16_t* to) {
+  StoreRounded(value, d, to);
+}
+
+template <class T, bool kWeight, bool kBias, class Out>
+HWY_INLINE void WriteRow(const T* HWY_RESTRICT x, Out* HWY_RESTRICT out,
+                         const T* HWY_RESTRICT weight, const T* HWY_RESTRICT bias, std::int64_t n,
+                         T mean, T rstd) {
   ForEach<T>(n, [=](auto d, std::int64_t i) HWY_ATTR {
     auto y = hn::Mul(hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean)), hn::Set(d, rstd));
     if constexpr (kWeight) y = hn::Mul(y, hn::LoadU(d, weight + i));
     if constexpr (kBias) y = hn::Add(y, hn::LoadU(d, bias + i));
-    hn::StoreU(y, d, out + i);
+    StoreResult(y, d, out + i);
   });
+}
+template <class T, class Out>
+HWY_INLINE void WriteRow(const NormRows<T>& rows, const T* x, Out* out, T mean, T rstd) {
+  if (rows.weight != nullptr && rows.bias != nullptr)
+    WriteRow<T, true, true>(x, out, rows.weight, rows.bias, rows.n, mean, rstd);
+  else if (rows.weight != nullptr)
+    WriteRow<T, true, false>(x, out, rows.weight, nullptr, rows.n, mean, rstd);
+  else if (rows.bias != nullptr)
+    WriteRow<T, false, true>(x, out, nullptr, rows.bias, rows.n, mean, rstd);
+  else
+    WriteRow<T, false, false>(x, out, nullptr, nullptr, rows.n, mean, rstd);
+}
+
+template <class T>
+HWY_INLINE T InverseDeviation(const T* HWY_RESTRICT x, std::int64_t n, T mean, double eps) {
+  const double squares = SumOf<T>(n, [=](auto d, std::int64_t i) HWY_ATTR {
+    const auto distance = hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean));
+    return hn::Mul(distance, distance);
+  });
+  return static_cast<T>(1 / std::sqrt(squares / static_cast<double>(n) + eps));
 }
 
 template <class T>
@@ -39,20 +88,27 @@ void Normalize(const NormRows<T>& rows) {
       mean = static_cast<T>(sum / static_cast<double>(n));
       rows.mean[row] = mean;
     }
-    const double squares = SumOf<T>(n, [=](auto d, std::int64_t i) HWY_ATTR {
-      const auto distance = hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean));
-      return hn::Mul(distance, distance);
-    });
-    const T rstd = static_cast<T>(1 / std::sqrt(squares / static_cast<double>(n) + rows.eps));
+    const T rstd = InverseDeviation(x, n, mean, rows.eps);
     rows.rstd[row] = rstd;
-    if (rows.weight != nullptr && rows.bias != nullptr)
-      WriteRow<T, true, true>(x, out, rows.weight, rows.bias, n, mean, rstd);
-    else if (rows.weight != nullptr)
-      WriteRow<T, true, false>(x, out, rows.weight, nullptr, n, mean, rstd);
-    else if (rows.bias != nullptr)
-      WriteRow<T, false, true>(x, out, nullptr, rows.bias, n, mean, rstd);
-    else
-      WriteRow<T, false, false>(x, out, nullptr, nullptr, n, mean, rstd);
+    WriteRow(rows, x, out, mean, rstd);
+  }
+}
+
+void NormalizeBFloats(const NormRows<float>& rows, const std::uint16_t* all, std::uint16_t* out,
+                      float* wide) {
+  const std::int64_t n = rows.n;
+  for (std::int64_t row = 0; row < rows.rows; ++row) {
+    const std::uint16_t* HWY_RESTRICT from = all + row * n;
+    const double sum = SumOf<float>(n, [=](auto d, std::int64_t i) HWY_ATTR {
+      const auto x = LoadWidened(d, from + i);
+      hn::StoreU(x, d, wide + i);
+      return x;
+    });
+    const float mean = rows.centred ? static_cast<float>(sum / static_cast<double>(n)) : 0.0f;
+    if (rows.centred) rows.mean[row] = mean;
+    const float rstd = InverseDeviation(static_cast<const float*>(wide), n, mean, rows.eps);
+    rows.rstd[row] = rstd;
+    WriteRow(rows, static_cast<const float*>(wide), out + row * n, mean, rstd);
   }
 }
 
@@ -148,11 +204,16 @@ namespace tenon {
 
 HWY_EXPORT(NormalizeFloats);
 HWY_EXPORT(NormalizeDoubles);
+HWY_EXPORT(NormalizeBFloats);
 HWY_EXPORT(GradientFloats);
 HWY_EXPORT(GradientDoubles);
 
 void normalize_rows(const NormRows<float>& rows) { HWY_DYNAMIC_DISPATCH(NormalizeFloats)(rows); }
 void normalize_rows(const NormRows<double>& rows) { HWY_DYNAMIC_DISPATCH(NormalizeDoubles)(rows); }
+void normalize_rows(const NormRows<float>& rows, const std::uint16_t* x, std::uint16_t* out,
+                    float* row) {
+  HWY_DYNAMIC_DISPATCH(NormalizeBFloats)(rows, x, out, row);
+}
 void normalize_rows_gradient(const NormRowsGradient<float>& rows) {
   HWY_DYNAMIC_DISPATCH(GradientFloats)(rows);
 }

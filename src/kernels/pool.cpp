@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/thread_pool.h"
+#include "kernels/cast_simd.h"
 #include "kernels/element.h"
 
 namespace tenon {
@@ -155,6 +156,32 @@ void spread(const PoolPlan& plan, const T* grad, T* out, std::vector<T>& row) {
   }
 }
 
+// Planes of 16-bit elements become floats one at a time, and their results are rounded.
+bool is_narrow(DType dtype) { return dtype == float16 || dtype == bfloat16; }
+
+class FloatPlane {
+ public:
+  FloatPlane(DType dtype, std::int64_t size, std::int64_t results)
+      : widen_(packed_cast(float32, dtype)),
+        narrow_(packed_cast(dtype, float32)),
+        in_(static_cast<std::size_t>(size)),
+        out_(static_cast<std::size_t>(results)) {}
+  const float* widened(const void* planes, std::int64_t p) {
+    const auto n = static_cast<std::int64_t>(in_.size());
+    widen_(static_cast<const std::uint16_t*>(planes) + p * n, in_.data(), n, false);
+    return in_.data();
+  }
+  float* result() { return out_.data(); }
+  void round_to(void* planes, std::int64_t p) const {
+    const auto n = static_cast<std::int64_t>(out_.size());
+    narrow_(out_.data(), static_cast<std::uint16_t*>(planes) + p * n, n, false);
+  }
+
+ private:
+  PackedCast widen_, narrow_;
+  std::vector<float> in_, out_;
+};
+
 // Calls work(first, last) for stretches of planes.
 template <class F>
 void for_planes(const PoolPlan& plan, F&& work) {
@@ -164,26 +191,47 @@ void for_planes(const PoolPlan& plan, F&& work) {
 }  // namespace
 
 bool can_max_pool(DType dtype) {
-  return visit(dtype, []<class T>() { return kReal<T>; });
+  return is_narrow(dtype) || visit(dtype, []<class T>() { return kReal<T>; });
 }
 bool can_average_pool(DType dtype) {
-  return visit(dtype, []<class T>() { return kAverages<T>; });
+  return is_narrow(dtype) || visit(dtype, []<class T>() { return kAverages<T>; });
 }
+
+namespace {
+
+// With places or without.
+template <class T>
+void find_largest(const PoolPlan& plan, const T* in, T* out, std::int64_t* indices,
+                  std::vector<T>& row) {
+  if (indices != nullptr) return find_largest(plan, in, out, indices);
+  row.resize(static_cast<std::size_t>(plan.axes[2].size));
+  find_largest(plan, in, out, row);
+}
+
+}  // namespace
 
 void max_pool(const PoolPlan& plan, DType dtype, const void* in, void* out, std::int64_t* indices) {
   const std::int64_t size = plan.input_size(), results = plan.output_size();
+  const auto places = [&](std::int64_t p) {
+    return indices == nullptr ? nullptr : indices + p * results;
+  };
+  if (is_narrow(dtype)) {
+    return for_planes(plan, [&](std::int64_t first, std::int64_t last) {
+      FloatPlane plane(dtype, size, results);
+      std::vector<float> row;
+      for (std::int64_t p = first; p < last; ++p) {
+        find_largest(plan, plane.widened(in, p), plane.result(), places(p), row);
+        plane.round_to(out, p);
+      }
+    });
+  }
   visit(dtype, [&]<class T>() {
     if constexpr (kReal<T>) {
       for_planes(plan, [&](std::int64_t first, std::int64_t last) {
-        std::vector<T> row(indices == nullptr ? static_cast<std::size_t>(plan.axes[2].size) : 0);
+        std::vector<T> row;
         for (std::int64_t p = first; p < last; ++p) {
-          const T* from = static_cast<const T*>(in) + p * size;
-          T* to = static_cast<T*>(out) + p * results;
-          if (indices == nullptr) {
-            find_largest(plan, from, to, row);
-          } else {
-            find_largest(plan, from, to, indices + p * results);
-          }
+          find_largest(plan, static_cast<const T*>(in) + p * size,
+                       static_cast<T*>(out) + p * results, places(p), row);
         }
       });
     }
@@ -212,6 +260,16 @@ void add_at_indices(std::int64_t planes, std::int64_t from, std::int64_t to, DTy
 
 void average_pool(const PoolPlan& plan, DType dtype, const void* in, void* out) {
   const std::int64_t size = plan.input_size(), results = plan.output_size();
+  if (is_narrow(dtype)) {
+    return for_planes(plan, [&](std::int64_t first, std::int64_t last) {
+      FloatPlane plane(dtype, size, results);
+      std::vector<double> row(static_cast<std::size_t>(plan.axes[2].size));
+      for (std::int64_t p = first; p < last; ++p) {
+        average(plan, plane.widened(in, p), plane.result(), row);
+        plane.round_to(out, p);
+      }
+    });
+  }
   visit(dtype, [&]<class T>() {
     if constexpr (kAverages<T>) {
       for_planes(plan, [&](std::int64_t first, std::int64_t last) {

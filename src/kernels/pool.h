@@ -40,15 +40,16 @@ TENON_API bool can_average_pool(DType dtype);
 
 // Everything is packed, plane after plane. NaN is the largest, the last of several; of other equals
 // the first counts. Indices are places in their plane, -1 for a window that sees nothing; null if
-// nobody asks.
+// nobody asks. 16-bit results are rounded once.
 TENON_API void max_pool(const PoolPlan& plan, DType dtype, const void* in, void* out,
                         std::int64_t* indices);
 // Of each plane's `from` elements, adds each to the place among `to` that its index says. `to`
-// begins as zeros. What has an index outside is left out.
+// begins as zeros. What has an index outside is left out. Not of 16-bit elements.
 TENON_API void add_at_indices(std::int64_t planes, std::int64_t from, std::int64_t to, DType dtype,
                               const void* in, const std::int64_t* indices, void* out);
 TENON_API void average_pool(const PoolPlan& plan, DType dtype, const void* in, void* out);
-// The gradient of average_pool: `out` has the size of what was pooled, and begins as zeros.
+// The gradient of average_pool: `out` has the size of what was pooled, and begins as zeros. Not of
+// 16-bit elements.
 TENON_API void spread_average_pool(const PoolPlan& plan, DType dtype, const void* grad, void* out);
 
 }  // namespace tenon

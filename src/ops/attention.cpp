@@ -137,12 +137,8 @@ struct Rule<op::attention_in_blocks> {
   static void cpu(std::array<Tensor, 2>& out, const Tensor& query, const Tensor& key,
                   const Tensor& value, const std::optional<Tensor>& mask, bool is_causal,
                   double scale) {
-    const DType dtype = wide(query.dtype());
-    const bool rounded = dtype != query.dtype();
-    const Tensor exact = rounded ? empty_like(out[0], {.dtype = dtype}) : out[0];
-    attend(exact, out[1], query.to(dtype), key.to(dtype), value.to(dtype), added(mask, dtype),
+    attend(out[0], out[1], query, key, value, added(mask, wide(query.dtype())),
            {.is_causal = is_causal, .scale = scale});
-    if (rounded) copy_tensor(out[0], exact);
   }
   // The mask as kernels take it: of bools, or of the dtype that is calculated in.
   static std::optional<Tensor> added(const std::optional<Tensor>& mask, DType dtype) {
@@ -191,7 +187,8 @@ struct Rule<op::attention_in_blocks_backward> {
     }
     attend_backward(exact[0], exact[1], exact[2], grad.to(dtype), query.to(dtype), key.to(dtype),
                     value.to(dtype), Rule<op::attention_in_blocks>::added(mask, dtype),
-                    out.to(dtype), log_sum, {.is_causal = is_causal, .scale = scale});
+                    out.to(dtype), log_sum,
+                    {.is_causal = is_causal, .scale = scale, .is_rounded = rounded});
     if (!rounded) return;
     for (std::size_t i = 0; i < exact.size(); ++i) copy_tensor(grads[i], exact[i]);
   }

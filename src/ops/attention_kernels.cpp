@@ -4,11 +4,14 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 
 #include "base/thread_pool.h"
 #include "kernels/attention.h"
+#include "kernels/cast_simd.h"
 #include "kernels/gemm.h"
 #include "ops/onednn/gemm.h"
+#include "ops/onednn/instruction_set.h"
 
 namespace tenon {
 
@@ -130,17 +133,128 @@ class Buffer {
   std::unique_ptr<T[]> data_;
 };
 
-// Everything that one block of queries makes.
+// Products of blocks of queries, keys and values, of float or of double.
 template <class T>
+class PlainBlocks {
+ public:
+  using Element = T;
+  struct Scratch {
+    explicit Scratch(const Sizes& /*size*/) {}
+  };
+
+  PlainBlocks(const Tensor& query, const Tensor& key, const Tensor& value, const Sizes& size)
+      : size_(size), query_(query), key_(key), value_(value) {}
+
+  // `n` scores of `rows` queries.
+  void scores(std::int64_t number, std::int64_t begin, std::int64_t rows, std::int64_t from,
+              std::int64_t n, T* to, const Scratch& /*scratch*/) const {
+    multiply(rows, n, size_.features, query_.rows_from(number, begin),
+             key_.columns_from(number, from), to, false);
+  }
+  // The sums of `n` values, weighted; or what is there plus them.
+  void weigh(std::int64_t number, std::int64_t from, std::int64_t rows, std::int64_t n,
+             const T* weights, T* sums, bool adds, const Scratch& /*scratch*/) const {
+    multiply(rows, size_.value_features, n, {weights, n, false}, value_.rows_from(number, from),
+             sums, adds);
+  }
+  static void write(const T* sums, T factor, std::int64_t n, T* to, const Scratch& /*scratch*/) {
+    for (std::int64_t j = 0; j < n; ++j) to[j] = sums[j] * factor;
+  }
+
+ private:
+  Sizes size_;
+  Matrices<T> query_, key_, value_;
+};
+
+// The same of 16-bit elements, with sums of float. Where bfloat16 is fast, weights are rounded to
+// it before they are multiplied, as PyTorch does; elsewhere elements become floats, a block at a
+// time.
+template <class E>
+class NarrowBlocks {
+ public:
+  using Element = E;
+  // With fewer queries a product of its own is not worth making ready.
+  static constexpr std::int64_t kFewestRows = 16;
+
+  struct Scratch {
+    explicit Scratch(const Sizes& size)
+        : queries(size.query_block() * size.features),
+          others(std::min(size.keys, Sizes::kKeyBlock) *
+                 std::max(size.features, size.value_features)),
+          more(size.query_block() * size.value_features),
+          line(size.value_features),
+          weights(size.query_block() * std::min(size.keys, Sizes::kKeyBlock)) {}
+    Buffer<float> queries, others, more, line;
+    Buffer<std::uint16_t> weights;
+  };
+
+  NarrowBlocks(const Tensor& query, const Tensor& key, const Tensor& value, const Sizes& size)
+      : size_(size), query_(query), key_(key), value_(value) {
+    direct_ = std::same_as<E, BFloat16> && has_fast_bfloat16() && size.features > 0 &&
+              size.value_features > 0;
+  }
+
+  void scores(std::int64_t number, std::int64_t begin, std::int64_t rows, std::int64_t from,
+              std::int64_t n, float* to, const Scratch& scratch) const {
+    if (direct_ && rows >= kFewestRows &&
+        onednn_multiply_bfloat16(rows, n, size_.features, query_.rows_from(number, begin),
+                                 key_.columns_from(number, from), to, n, float32))
+      return;
+    const PackedMatrix queries =
+        widened(query_, number, begin, rows, size_.features, scratch.queries);
+    PackedMatrix keys = widened(key_, number, from, n, size_.features, scratch.others);
+    keys.transposed = true;
+    multiply(rows, n, size_.features, queries, keys, to, false);
+  }
+  void weigh(std::int64_t number, std::int64_t from, std::int64_t rows, std::int64_t n,
+             const float* weights, float* sums, bool adds, const Scratch& scratch) const {
+    const std::int64_t features = size_.value_features;
+    if (direct_ && rows >= kFewestRows) {
+      packed_cast(bfloat16, float32)(weights, scratch.weights.get(), rows * n, false);
+      float* to = adds ? scratch.more.get() : sums;
+      if (onednn_multiply_bfloat16(rows, features, n, {scratch.weights.get(), n, false},
+                                   value_.rows_from(number, from), to, features, float32)) {
+        for (std::int64_t i = 0; adds && i < rows * features; ++i) sums[i] += to[i];
+        return;
+      }
+    }
+    const PackedMatrix values = widened(value_, number, from, n, features, scratch.others);
+    multiply(rows, features, n, {weights, n, false}, values, sums, adds);
+  }
+  static void write(const float* sums, float factor, std::int64_t n, E* to,
+                    const Scratch& scratch) {
+    for (std::int64_t j = 0; j < n; ++j) scratch.line[j] = sums[j] * factor;
+    packed_cast(dtype_of<E>, float32)(scratch.line.get(), to, n, false);
+  }
+
+ private:
+  static PackedMatrix widened(const Matrices<E>& from, std::int64_t number, std::int64_t first,
+                              std::int64_t rows, std::int64_t columns, const Buffer<float>& to) {
+    const PackedCast widen = packed_cast(float32, dtype_of<E>);
+    const E* data = from.row(number, first);
+    if (from.leading() == columns) {
+      widen(data, to.get(), rows * columns, false);
+    } else {
+      for (std::int64_t r = 0; r < rows; ++r)
+        widen(data + r * from.leading(), to.get() + r * columns, columns, false);
+    }
+    return {to.get(), std::max<std::int64_t>(1, columns), false};
+  }
+
+  Sizes size_;
+  Matrices<E> query_, key_, value_;
+  bool direct_ = false;
+};
+
+// Everything that one block of queries makes, calculated in T.
+template <class T, class Blocks>
 class Forward {
  public:
   Forward(const Tensor& out, const Tensor& log_sum, const Tensor& query, const Tensor& key,
           const Tensor& value, const std::optional<Tensor>& mask, const AttentionSettings& settings)
       : size_(sizes_of(query, key, value)),
+        blocks_(query, key, value, size_),
         out_(out),
-        query_(query),
-        key_(key),
-        value_(value),
         mask_(mask),
         log_sum_(log_sum.data<T>()),
         settings_(settings) {}
@@ -153,8 +267,9 @@ class Forward {
     const auto grain = static_cast<std::int64_t>(std::max(1.0, 524288.0 / std::max(1.0, work)));
     parallel_for(0, size_.batch * blocks, grain, [&](std::int64_t first, std::int64_t last) {
       const std::int64_t width = std::min(size_.keys, Sizes::kKeyBlock);
-      Scratch scratch{Buffer<T>(height * width), Buffer<T>(height * size_.value_features),
-                      Buffer<T>(width), Buffer<T>(height), Buffer<T>(height)};
+      const Scratch scratch{Buffer<T>(height * width), Buffer<T>(height * size_.value_features),
+                            Buffer<T>(width),          Buffer<T>(height),
+                            Buffer<T>(height),         typename Blocks::Scratch(size_)};
       for (std::int64_t i = first; i < last; ++i) {
         const std::int64_t begin = i % blocks * height;
         block(i / blocks, begin, std::min(begin + height, size_.queries), scratch);
@@ -165,6 +280,7 @@ class Forward {
  private:
   struct Scratch {
     Buffer<T> scores, sums, mask, maxima, totals;
+    typename Blocks::Scratch of_blocks;
   };
 
   void block(std::int64_t number, std::int64_t begin, std::int64_t end,
@@ -176,8 +292,7 @@ class Forward {
     for (std::int64_t from = 0; from < limit; from += Sizes::kKeyBlock) {
       const std::int64_t n = std::min(Sizes::kKeyBlock, limit - from);
       T* scores = scratch.scores.get();
-      multiply(rows, n, size_.features, query_.rows_from(number, begin),
-               key_.columns_from(number, from), scores, false);
+      blocks_.scores(number, begin, rows, from, n, scores, scratch.of_blocks);
       for (std::int64_t r = 0; r < rows; ++r) {
         const std::int64_t i = begin + r;
         const std::int64_t seen =
@@ -192,27 +307,26 @@ class Forward {
           for (std::int64_t j = 0; j < features; ++j) sums[j] *= factor;
         }
       }
-      multiply(rows, features, n, {scores, n, false}, value_.rows_from(number, from),
-               scratch.sums.get(), from > 0);
+      blocks_.weigh(number, from, rows, n, scores, scratch.sums.get(), from > 0, scratch.of_blocks);
     }
-    T* const first = out_.row(number, begin);
+    Element* const first = out_.row(number, begin);
     for (std::int64_t r = 0; r < rows; ++r) {
       const T total = scratch.totals[r];
-      T* to = first + r * out_.leading();
+      Element* to = first + r * out_.leading();
       if (total == 0) {
-        std::fill_n(to, features, T(0));
+        std::fill_n(to, features, Element(0));
         log_sum_[number * size_.queries + begin + r] = std::numeric_limits<T>::infinity();
         continue;
       }
-      const T* sums = scratch.sums.get() + r * features;
-      const T factor = 1 / total;
-      for (std::int64_t j = 0; j < features; ++j) to[j] = sums[j] * factor;
+      Blocks::write(scratch.sums.get() + r * features, 1 / total, features, to, scratch.of_blocks);
       log_sum_[number * size_.queries + begin + r] = scratch.maxima[r] + std::log(total);
     }
   }
 
+  using Element = typename Blocks::Element;
   Sizes size_;
-  Matrices<T> out_, query_, key_, value_;
+  Blocks blocks_;
+  Matrices<Element> out_;
   MaskRows<T> mask_;
   T* log_sum_;
   AttentionSettings settings_;
@@ -292,10 +406,13 @@ class Backward {
                grad_value_.row(number, from), true);
       multiply(rows, n, value_features, grad_.rows_from(number, begin),
                value_.columns_from(number, from), grads, false);
+      // A rounded result makes a rough mean. Weights give a better one, if all of them are here.
+      const bool own_mean = settings_.is_rounded && limit <= Sizes::kKeyBlock;
       for (std::int64_t r = 0; r < rows; ++r) {
-        const T mean = scratch.means[r];
+        T mean = scratch.means[r];
         const T* weight = weights + r * n;
         T* row = grads + r * n;
+        if (own_mean) mean = std::inner_product(weight, weight + n, row, T(0));
         for (std::int64_t j = 0; j < n; ++j) row[j] = weight[j] * (row[j] - mean) * scale;
       }
       multiply(rows, features, n, {grads, n, false}, key_.rows_from(number, from),
@@ -318,9 +435,15 @@ void attend(const Tensor& out, const Tensor& log_sum, const Tensor& query, const
             const Tensor& value, const std::optional<Tensor>& mask,
             const AttentionSettings& settings) {
   if (log_sum.numel() == 0) return;
-  if (query.dtype() == float64)
-    return Forward<double>(out, log_sum, query, key, value, mask, settings).run();
-  Forward<float>(out, log_sum, query, key, value, mask, settings).run();
+  const auto run = [&]<class T, class Blocks>() {
+    Forward<T, Blocks>(out, log_sum, query, key, value, mask, settings).run();
+  };
+  switch (query.dtype()) {
+    case float64: return run.template operator()<double, PlainBlocks<double>>();
+    case bfloat16: return run.template operator()<float, NarrowBlocks<BFloat16>>();
+    case float16: return run.template operator()<float, NarrowBlocks<Half>>();
+    default: return run.template operator()<float, PlainBlocks<float>>();
+  }
 }
 
 void attend_backward(const Tensor& grad_query, const Tensor& grad_key, const Tensor& grad_value,

@@ -7,6 +7,7 @@
 #include "base/convert.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
+#include "kernels/elementwise.h"
 #include "ops/embedding_rows.h"
 #include "ops/gradients.h"
 #include "ops/operands.h"
@@ -69,7 +70,9 @@ struct Rule<op::embedding_bags> {
                        const Tensor& positions, const Tensor& bags,
                        const std::optional<Tensor>& factors, std::int64_t count,
                        std::string_view mode, bool scale_grad_by_freq, std::int64_t padding) {
-    const Tensor& grad = grads[0];
+    // Counts and sums have more digits than 16 bits have room for.
+    const DType wide = compute_dtype(grads[0].dtype());
+    const Tensor grad = grads[0].to(wide);
     if (g.wanted(0)) {
       if (mode == "max") {
         g.set(0, largest_gradient(grad, g.shape(0), g.result(1)));
@@ -80,7 +83,7 @@ struct Rule<op::embedding_bags> {
           each = each / sizes_of_bags(positions, bags, count, padding, grad.dtype()).unsqueeze(1);
         }
         each = index_select(each, 0, bags);
-        if (factors) each = each * factors->unsqueeze(1);
+        if (factors) each = each * factors->to(wide).unsqueeze(1);
         if (padding >= 0) each = masked_fill(each, (positions == padding).unsqueeze(1), 0);
         if (scale_grad_by_freq) {
           const Tensor times =
@@ -91,7 +94,8 @@ struct Rule<op::embedding_bags> {
       }
     }
     if (g.wanted(3)) {
-      Tensor each = (index_select(grad, 0, bags) * index_select(weight, 0, positions)).sum(1);
+      Tensor each =
+          (index_select(grad, 0, bags) * index_select(weight, 0, positions).to(wide)).sum(1);
       if (padding >= 0) each = masked_fill(each, positions == padding, 0);
       g.set(3, each);
     }

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "core/element_copy.h"
+#include "kernels/elementwise.h"
 #include "kernels/pick.h"
 #include "ops/embedding_rows.h"
 #include "ops/gradients.h"
@@ -131,6 +132,12 @@ struct Rule<op::bilinear> {
     if (bias) {
       check_pair(op::bilinear::info, "input1", input1, "bias", *bias);
       check_bias(op::bilinear::info, result, *bias);
+    }
+    const DType wide = compute_dtype(input1.dtype());
+    if (wide != input1.dtype()) {
+      return bilinear(input1.to(wide), input2.to(wide), weight.to(wide),
+                      bias ? bias->to(wide) : Tensor())
+          .to(input1.dtype());
     }
     // All matrices times input2 are one product, which input1 then has one of its own with.
     const Tensor right = mm(input2.reshape({batch, in2}), weight.reshape({out * in1, in2}).t());

@@ -133,13 +133,17 @@ void run_rows(std::array<Tensor, 3>& out, const Tensor& input, const Tensor& wei
                           n,
                           eps,
                           centred};
-    const auto few = [&](const T* x, T* to, std::int64_t first, std::int64_t count) {
+    const auto part = [&](std::int64_t first, std::int64_t count) {
       NormRows<T> some = all;
-      some.x = x;
-      some.out = to;
       if (centred) some.mean += first;
       some.rstd += first;
       some.rows = count;
+      return some;
+    };
+    const auto few = [&](const T* x, T* to, std::int64_t first, std::int64_t count) {
+      NormRows<T> some = part(first, count);
+      some.x = x;
+      some.out = to;
       normalize_rows(some);
     };
     if (dtype_of<T> == input.dtype()) {
@@ -149,6 +153,15 @@ void run_rows(std::array<Tensor, 3>& out, const Tensor& input, const Tensor& wei
         few(x + first * n, to + first * n, first, last - first);
       });
     } else if constexpr (std::same_as<T, float>) {
+      if (input.dtype() == bfloat16) {
+        const auto* x = static_cast<const std::uint16_t*>(input.data_ptr());
+        auto* to = static_cast<std::uint16_t*>(out[0].data_ptr());
+        parallel_for(0, rows, grain, [&](std::int64_t first, std::int64_t last) {
+          std::vector<float> row(static_cast<std::size_t>(n));
+          normalize_rows(part(first, last - first), x + first * n, to + first * n, row.data());
+        });
+        return;
+      }
       const auto* x = static_cast<const std::byte*>(input.data_ptr());
       auto* to = static_cast<std::byte*>(out[0].data_ptr());
       parallel_for(0, rows, grain, [&](std::int64_t first, std::int64_t last) {

@@ -162,7 +162,7 @@ struct Rule<op::mm> {
     return result({self.size(0), mat2.size(1)}, self);
   }
   static void cpu(Tensor& out, const Tensor& self, const Tensor& mat2) {
-    if (out.dtype() == float32 && multiply_by_weight(out, self, mat2, {})) return;
+    if (multiply_by_weight(out, self, mat2, {})) return;
     multiply(out, self, mat2);
   }
 };
@@ -228,9 +228,8 @@ struct Rule<op::addmm> {
   }
   static void cpu(Tensor& out, const Tensor& self, const Tensor& mat1, const Tensor& mat2,
                   const Scalar& beta, const Scalar& alpha) {
-    if (out.dtype() == float32 && is(alpha, 1) && is(beta, 1) && self.dim() == 1 &&
-        self.is_contiguous() && self.numel() == out.size(1) &&
-        multiply_by_weight(out, mat1, mat2, self))
+    if (is(alpha, 1) && is(beta, 1) && self.dim() == 1 && self.is_contiguous() &&
+        self.numel() == out.size(1) && multiply_by_weight(out, mat1, mat2, self))
       return;
     const bool rounded = out.dtype() == float16 || out.dtype() == bfloat16;
     // Nobody is to see that the result was written to more than once.

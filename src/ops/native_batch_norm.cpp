@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <vector>
 
 #include "base/thread_pool.h"
 #include "core/element_copy.h"
+#include "kernels/cast_simd.h"
 #include "kernels/elementwise.h"
 #include "kernels/normalize.h"
 #include "ops/batch_norm.h"
@@ -162,6 +164,47 @@ class Forward {
   const T* x_;
 };
 
+// The result of 16-bit elements whose statistics are known: pieces of them become floats, and are
+// rounded while they are near.
+void scale_narrow(const Sizes& sizes, const Tensor& input, const Tensor& out, const float* mean,
+                  const float* scale, const float* shift) {
+  constexpr std::int64_t kNear = 2048;
+  const std::int64_t line = sizes.plane == 1 ? sizes.channels : sizes.plane,
+                     lines = input.numel() / line;
+  const PackedCast widen = packed_cast(float32, input.dtype()),
+                   narrow = packed_cast(input.dtype(), float32);
+  const auto* from = static_cast<const std::uint16_t*>(input.data_ptr());
+  auto* to = static_cast<std::uint16_t*>(out.data_ptr());
+  const auto work = [&](std::int64_t first, std::int64_t last) {
+    const auto room = static_cast<std::size_t>(std::max(kNear, sizes.channels));
+    std::vector<float> wide(room), exact(room);
+    const auto piece = [&](std::int64_t at, std::int64_t n, auto&& calculate) {
+      widen(from + at, wide.data(), n, false);
+      calculate(wide.data(), exact.data());
+      narrow(exact.data(), to + at, n, false);
+    };
+    if (sizes.plane == 1) {
+      const std::int64_t together = std::max<std::int64_t>(1, kNear / line);
+      for (std::int64_t i = first; i < last; i += together) {
+        const std::int64_t rows = std::min(together, last - i);
+        piece(i * line, rows * line, [&](const float* x, float* y) {
+          column_scale(x, y, rows, line, mean, scale, shift);
+        });
+      }
+      return;
+    }
+    for (std::int64_t i = first; i < last; ++i) {
+      const std::int64_t c = i % sizes.channels;
+      for (std::int64_t at = 0; at < line; at += kNear) {
+        const std::int64_t n = std::min(kNear, line - at);
+        piece(i * line + at, n,
+              [&](const float* x, float* y) { plane_scale(x, y, n, mean[c], scale[c], shift[c]); });
+      }
+    }
+  };
+  parallel_for(0, lines, std::max<std::int64_t>(1, 16384 / line), work);
+}
+
 template <class T>
 struct Backward {
   Sizes sizes;
@@ -314,15 +357,17 @@ struct Rule<op::native_batch_norm> {
     }
     const DType wide = compute_dtype(input.dtype());
     const MemoryFormat format = format_of(input);
-    const Tensor x = input.to(wide).contiguous(format), factors = norm_operand(weight, wide),
-                 terms = norm_operand(bias, wide), result = norm_result(out[0], wide, format);
+    const bool narrow = wide != input.dtype() && !training;
+    const Tensor factors = norm_operand(weight, wide), terms = norm_operand(bias, wide);
+    const Tensor x = (narrow ? input : input.to(wide)).contiguous(format),
+                 result = narrow ? out[0] : norm_result(out[0], wide, format);
     if (!training) {
       copy_tensor(out[1], *running_mean);
       copy_tensor(out[2], *running_var);
     }
     const auto work = [&]<class T>() {
       const Sizes sizes(input.shape(), format != MemoryFormat::contiguous);
-      const Forward<T> forward(sizes, x.data<T>());
+      const Forward<T> forward(sizes, narrow ? nullptr : x.data<T>());
       T *mean = out[1].data<T>(), *var = out[2].data<T>(), *rstd = out[3].data<T>();
       if (training) forward.statistics(mean, var);
       const auto n = static_cast<std::size_t>(sizes.channels);
@@ -331,6 +376,9 @@ struct Rule<op::native_batch_norm> {
         rstd[c] = static_cast<T>(1 / std::sqrt(static_cast<double>(var[c]) + eps));
         scale[c] = factors.defined() ? rstd[c] * factors.data<T>()[c] : rstd[c];
         shift[c] = terms.defined() ? terms.data<T>()[c] : T(0);
+      }
+      if constexpr (std::same_as<T, float>) {
+        if (narrow) return scale_narrow(sizes, x, result, mean, scale.data(), shift.data());
       }
       forward.write(result.data<T>(), mean, scale.data(), shift.data());
     };

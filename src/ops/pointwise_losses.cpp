@@ -135,9 +135,11 @@ struct Rule<op::Pointwise<F>> {
   static bool saves(std::size_t place, const Wanted&) { return place < 2; }
   static void backward(Gradient& g, const Tensor& grad, const Tensor& input, const Tensor& target,
                        std::string_view reduction, double number) {
-    const Tensor each = unreduced(grad, reduction, input.numel());
-    if (g.wanted(0)) g.set(0, each * F::slope(input, target, number));
-    if (g.wanted(1)) g.set(1, each * F::target_slope(input, target, number));
+    const DType wide = compute_dtype(grad.dtype());
+    const Tensor each = unreduced(grad.to(wide), reduction, input.numel());
+    const Tensor x = input.to(wide), t = target.to(wide);
+    if (g.wanted(0)) g.set(0, each * F::slope(x, t, number));
+    if (g.wanted(1)) g.set(1, each * F::target_slope(x, t, number));
   }
   static Layout infer(const Tensor& input, const Tensor& target, std::string_view reduction,
                       double) {
@@ -288,10 +290,12 @@ template <>
 struct Rule<op::bce> {
   static constexpr std::string_view gradient = "BinaryCrossEntropyBackward0";
   static bool saves(std::size_t place, const Wanted&) { return place < 3; }
-  static void backward(Gradient& g, const Tensor& grad, const Tensor& x, const Tensor& t,
+  static void backward(Gradient& g, const Tensor& grad, const Tensor& input, const Tensor& target,
                        const std::optional<Tensor>& weight, std::string_view reduction) {
-    Tensor each = unreduced(grad, reduction, x.numel());
-    if (weight) each = each * *weight;
+    const DType wide = compute_dtype(grad.dtype());
+    const Tensor x = input.to(wide), t = target.to(wide);
+    Tensor each = unreduced(grad.to(wide), reduction, x.numel());
+    if (weight) each = each * weight->to(wide);
     // PyTorch's least divisor is a float, also of doubles.
     constexpr double kLeast = 1e-12F;
     if (g.wanted(0)) g.set(0, each * (x - t) / clamp((1 - x) * x, ClampOptions{.min = kLeast}));

@@ -104,10 +104,10 @@ void into_result(const Tensor& out, F&& work) {
 }
 
 void check_max_dtype(std::string_view op, const Tensor& self) {
-  if (!can_max_pool(working_dtype(self.dtype()))) not_implemented(op, self.dtype());
+  if (!can_max_pool(self.dtype())) not_implemented(op, self.dtype());
 }
 void check_average_dtype(std::string_view op, const Tensor& self) {
-  if (!can_average_pool(working_dtype(self.dtype()))) not_implemented(op, self.dtype());
+  if (!can_average_pool(self.dtype())) not_implemented(op, self.dtype());
 }
 
 Layout packed(const Tensor& like, const Shape& shape) {
@@ -135,10 +135,8 @@ Tensor gathered(const Tensor& planes, const Tensor& indices, std::size_t n) {
 }
 
 void run_max(const PoolPlan& plan, const Tensor& out, std::int64_t* indices, const Tensor& self) {
-  const Tensor in = working(self);
-  into_result(out, [&](const Tensor& wide) {
-    max_pool(plan, in.dtype(), in.data_ptr(), wide.data_ptr(), indices);
-  });
+  const Tensor in = self.contiguous();
+  max_pool(plan, in.dtype(), in.data_ptr(), out.data_ptr(), indices);
 }
 
 }  // namespace
@@ -293,10 +291,8 @@ struct Rule<op::avg_pool_any> {
                   std::int64_t divisor) {
     const PoolPlan plan = average_pool_plan(windows(kernel, stride, padding, ceil_mode),
                                             self.shape(), count_include_pad, divisor);
-    const Tensor in = working(self);
-    into_result(out, [&](const Tensor& wide) {
-      average_pool(plan, in.dtype(), in.data_ptr(), wide.data_ptr());
-    });
+    const Tensor in = self.contiguous();
+    average_pool(plan, in.dtype(), in.data_ptr(), out.data_ptr());
   }
 };
 
@@ -348,11 +344,9 @@ struct Rule<op::adaptive_avg_pool_any> {
   }
   static void cpu(Tensor& out, const Tensor& self, const Dims& output_size) {
     if (out.numel() == 0) return;
-    const Tensor in = working(self);
-    into_result(out, [&](const Tensor& wide) {
-      average_pool(adaptive_pool_plan(self.shape(), output_size), in.dtype(), in.data_ptr(),
-                   wide.data_ptr());
-    });
+    const Tensor in = self.contiguous();
+    average_pool(adaptive_pool_plan(self.shape(), output_size), in.dtype(), in.data_ptr(),
+                 out.data_ptr());
   }
 };
 template <>

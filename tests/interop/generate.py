@@ -17,7 +17,7 @@ import torch
 
 from arithmetic import arithmetic
 from draws import draws
-from every_layer import every_layer
+from every_layer import every_layer, narrow_layers
 from functions import functions
 from inits import inits
 from layers import layers
@@ -545,6 +545,7 @@ def main():
     inits(seeded(13), args.outdir, 150 * args.scale)
     layers(seeded(14), args.outdir, 150 * args.scale)
     every_layer(seeded(15), args.outdir, 150 * args.scale)
+    narrow_layers(seeded(19), args.outdir, 150 * args.scale)
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def linear(rng):
 
 def bilinear(rng):
     a, b, n = (rng.choice([1, 2, 5]) for _ in range(3))
-    dtype = rng.choice([torch.float32, torch.float64])
+    dtype = a_dtype(rng, [torch.float32, torch.float64])
     lead = [batch(rng) for _ in range(rng.randint(0, 2))]
     return Case("Bilinear", {"in1_features": a, "in2_features": b, "out_features": n, **pick(rng, bias=[True, False])},
                 {"0": normal(rng, lead + [a], dtype), "1": normal(rng, lead + [b + (rng.random() < 0.03)], dtype)}, dtype=dtype)
@@ -123,7 +123,7 @@ def lp_pool(rng):
     d = rng.choice([1, 2, 3])
     options = {"norm_type": rng.choice([1.0, 2.0, 3.0, 2.5, 4.0]), "kernel_size": numbers(rng, d, [1, 2, 3]),
                **pick(rng, stride=[None, numbers(rng, d, [1, 2, 3])], ceil_mode=[True, False])}
-    dtype = rng.choice([torch.float32, torch.float64])
+    dtype = a_dtype(rng, [torch.float32, torch.float64])
     x = image(rng, d, rng.randint(1, 3), dtype, least=rng.choice([1, 3]), ties=0)
     return Case(f"LPPool{d}d", options, {"0": x.abs() + 0.1 if rng.random() < 0.7 else x}, dtype=dtype)
 
@@ -132,7 +132,7 @@ def max_unpool(rng):
     d = rng.choice([1, 2, 2, 3])
     k = numbers(rng, d, [1, 2, 3])
     options = {"kernel_size": k, **pick(rng, stride=[numbers(rng, d, [2, 3])], padding=[numbers(rng, d, [0, min(spread(k, d)) // 2])])}
-    dtype = rng.choice([torch.float32, torch.float64])
+    dtype = a_dtype(rng, [torch.float32, torch.float64])
     x = image(rng, d, rng.randint(1, 3), dtype, least=3)
     if not indices_inside(x, d, options):
         return None
@@ -237,7 +237,7 @@ def resizing(rng, d):
 
 def wrong_in_pytorch(x, words):
     """By factors that are not whole, "nearest" to the same or twice the size depends on the layout, and the gradient is another one's;
-    antialias repeats a row where there is one column, and has another gradient where a factor keeps the size."""
+    antialias repeats a row where there is one column, and has another gradient where a factor keeps the size, as bicubic has."""
     d = x.dim() - 2
     factors = spread(words.get("scale_factor", 1.0), d)
     sizes = [(n, int(n * f)) for n, f in zip(x.shape[2:], factors)]
@@ -245,6 +245,8 @@ def wrong_in_pytorch(x, words):
             f != int(f) and out in (n, 2 * n) for f, (n, out) in zip(factors, sizes)):
         return True
     if words.get("antialias") and not words.get("recompute_scale_factor") and any(f != 1 and out == n for f, (n, out) in zip(factors, sizes)):
+        return True
+    if words.get("mode") == "bicubic" and any(f != 1 for f in factors) and all(out == n for n, out in sizes):
         return True
     if words.get("mode") == "area" and min(out for _, out in sizes) == 0:
         return True  # an empty result, that has no gradient

@@ -169,7 +169,7 @@ def class_loss(rng):
 
 def triple_loss(rng):
     kind = rng.choice(["GaussianNLLLoss", "MarginRankingLoss", "CosineEmbeddingLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss"])
-    dtype = rng.choice([torch.float32, torch.float64])
+    dtype = a_dtype(rng, [torch.float32, torch.float64])
     options = reduced(rng)
     if kind == "GaussianNLLLoss":
         shape = shape_of(rng, 1, 3)
@@ -194,7 +194,7 @@ def triple_loss(rng):
 
 
 def distance(rng):
-    dtype = rng.choice([torch.float32, torch.float64])
+    dtype = a_dtype(rng, [torch.float32, torch.float64])
     kind = rng.choice(["CosineSimilarity", "PairwiseDistance", "cdist"])
     if kind == "cdist":
         m = rng.choice([1, 2, 5])

@@ -3,7 +3,7 @@ import torch
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from spec import Case, a_dtype, batch, layout, normal, pick, uniform
+from spec import Case, Drawn, a_dtype, batch, layout, normal, pick, uniform
 
 DOUBLES = [torch.float32, torch.float32, torch.float64]
 
@@ -21,7 +21,7 @@ def embedding(rng):
 
 
 def embedding_bag(rng):
-    rows, columns, dtype = rng.choice([2, 5, 17]), rng.choice([1, 3, 8]), rng.choice(DOUBLES)
+    rows, columns, dtype = rng.choice([2, 5, 17]), rng.choice([1, 3, 8]), a_dtype(rng, DOUBLES)
     options = {"num_embeddings": rows, "embedding_dim": columns,
                **pick(rng, mode=["sum", "mean", "max"], padding_idx=[0, -1, rows - 1], scale_grad_by_freq=[True, False])}
     if rng.random() < 0.15:
@@ -47,7 +47,7 @@ def embedding_bag(rng):
 
 
 def recurrent(rng):
-    kind, dtype = rng.choice(["RNN", "LSTM", "LSTM", "GRU"]), rng.choice(DOUBLES)
+    kind, dtype = rng.choice(["RNN", "LSTM", "LSTM", "GRU"]), a_dtype(rng, DOUBLES)
     i, h, layers = rng.choice([1, 3, 5, 8]), rng.choice([1, 2, 4, 7, 16]), rng.choice([1, 1, 2, 3])
     options = {"input_size": i, "hidden_size": h, "num_layers": layers, **pick(rng, bias=[True, False], batch_first=[True, False],
                                                                                 bidirectional=[True, False])}
@@ -82,11 +82,13 @@ def recurrent(rng):
         hx = (t["h"], t["c"]) if "c" in t else t.get("h")
         out, states = m(x, hx)
         return ([out.data, out.batch_sizes] if packed else out), states
-    return Case(kind, options, inputs, call, dtype=dtype, words=words)
+    # Of rounded numbers, a slope may be 1 here and 0 there.
+    sharp = Drawn.narrow and options.get("nonlinearity") == "relu"
+    return Case(kind, options, inputs, call, dtype=dtype, words=words, differentiable=not sharp)
 
 
 def cell(rng):
-    kind, dtype = rng.choice(["RNNCell", "LSTMCell", "GRUCell"]), rng.choice(DOUBLES)
+    kind, dtype = rng.choice(["RNNCell", "LSTMCell", "GRUCell"]), a_dtype(rng, DOUBLES)
     i, h = rng.choice([1, 3, 8]), rng.choice([1, 4, 7])
     options = {"input_size": i, "hidden_size": h, **pick(rng, bias=[True, False])}
     if kind == "RNNCell":
@@ -113,7 +115,7 @@ def a_mask(rng, shape, dtype, leave=True):
 
 
 def multihead_attention(rng):
-    dtype, heads = rng.choice(DOUBLES), rng.choice([1, 2, 3])
+    dtype, heads = a_dtype(rng, DOUBLES), rng.choice([1, 2, 3])
     embed = heads * rng.choice([1, 2, 4, 8])
     options = {"embed_dim": embed, "num_heads": heads, **pick(rng, bias=[True, False], add_bias_kv=[True, False], add_zero_attn=[True, False],
                                                               kdim=[None, 5], vdim=[None, 3], batch_first=[True, False])}
@@ -146,7 +148,7 @@ def multihead_attention(rng):
 
 
 def transformer_layer(rng):
-    dtype, heads = rng.choice(DOUBLES), rng.choice([1, 2, 4])
+    dtype, heads = a_dtype(rng, DOUBLES), rng.choice([1, 2, 4])
     d = max(heads * rng.choice([1, 2, 4]), 4)  # norms of two numbers lose most digits
     decoder = rng.random() < 0.45
     options = {"d_model": d, "nhead": heads, "dim_feedforward": rng.choice([1, 5, 16]), "dropout": 0.0,
@@ -163,6 +165,8 @@ def transformer_layer(rng):
         sizes = {"src_mask": [l, l], "src_key_padding_mask": [n, l]}
     training = rng.random() < 0.5
     differentiable = training or rng.random() < 0.5
+    if Drawn.narrow:
+        options["activation"] = "gelu"  # of rounded numbers, a slope of relu may be 1 here and 0 there
     for k, size in sizes.items():
         if rng.random() < 0.3:
             masks[k] = a_mask(rng, size[1:] if unbatched and "padding" in k else size, dtype)
@@ -192,7 +196,7 @@ def attention(rng):
         shape = rng.choice([[l, s], heads + [l, s], [1, s], ([1] * len(heads)) + [l, s]])
         inputs["attn_mask"] = a_mask(rng, shape, dtype, leave=False)
     # Of bfloat16, what cancels in a gradient leaves few digits, here and there.
-    rounded = dtype == torch.bfloat16
+    rounded = dtype == torch.bfloat16 and not Drawn.narrow
     return Case("scaled_dot_product_attention", inputs=inputs, dtype=dtype, function=True, words=words, differentiable=not rounded,
                 call=lambda m, t: F.scaled_dot_product_attention(t["0"], t["1"], t["2"], t.get("attn_mask"), **words))
 
@@ -203,7 +207,7 @@ def einsum(rng):
     if rng.random() < 0.05:
         sizes[letters[0]] = 0
     dots = [rng.choice([1, 2, 3]) for _ in range(rng.randint(1, 2))] if rng.random() < 0.3 else []
-    terms, tensors, dtype = [], {}, rng.choice(DOUBLES)
+    terms, tensors, dtype = [], {}, a_dtype(rng, DOUBLES)
     for k in range(rng.randint(1, 4)):
         mine = [rng.choice(letters) if rng.random() < 0.08 else c for c in rng.sample(letters, rng.randint(0, len(letters)))]
         shape = [sizes[c] if rng.random() < 0.97 else 1 for c in mine]

@@ -24,6 +24,17 @@ LACKING = ["not implemented for", "smaller than kernel size", "step must be nonz
            "is not differentiable with respect to argument 'target'", "must be contiguous", "Unsupported memory format",
            "the derivative for", "select(): index 0 out of range for tensor of size [0]"]
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-5, torch.bfloat16: 2.0**-6}
+# One unit in the last place, of numbers just above a power of two.
+UNIT = {torch.bfloat16: 2.0**-7, torch.float16: 2.0**-10}
+
+
+# Many steps, each of which is rounded.
+CHAINS = {"RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell", "MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer",
+          "scaled_dot_product_attention", "CosineEmbeddingLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss"}
+
+
+class Drawn:
+    narrow = False  # whether all cases are of 16-bit dtypes
 
 
 class Case:
@@ -73,7 +84,12 @@ def uniform(rng, shape, dtype=torch.float32, low=0.0, high=1.0):
     return layout(rng, (torch.rand(shape, dtype=torch.float64) * (high - low) + low).to(dtype))
 
 
-def a_dtype(rng):
+def a_dtype(rng, choices=None):
+    """One of the choices, or any; of 16 bits where all cases are."""
+    if Drawn.narrow:
+        return rng.choice([torch.bfloat16, torch.bfloat16, torch.float16])
+    if choices:
+        return rng.choice(choices)
     return rng.choices([torch.float32, torch.float64, torch.bfloat16], [60, 32, 8])[0]
 
 
@@ -178,9 +194,21 @@ def allowed(case, key, results, exact):
     if not t.is_floating_point():
         return 0.0
     floating = [r for r in results.values() if r.is_floating_point()]
-    tolerance = max(TOLERANCE[t] for t in ([r.dtype for r in floating] + [case.dtype]))
+    tolerance = max(TOLERANCE.get(t, 2.0**-9) for t in ([r.dtype for r in floating] + [case.dtype]))
     off = largest(t.double() - exact[key].double()) if key in exact and exact[key].shape == t.shape else 0.0
     return tolerance * max(largest(t), 0.1 * max(largest(r) for r in floating), 0.1) + 4 * off
+
+
+def rounded(case, key, results, exact):
+    """What a 16-bit result should be, the exact one rounded, and how far off it may be: a unit of its largest magnitude, or twice
+    as far as PyTorch's is; four times that after many steps. The exact one is PyTorch's in double, of the same 16-bit numbers."""
+    t = results[key]
+    if t.dtype not in UNIT or key not in exact or exact[key].shape != t.shape:
+        return t, allowed(case, key, results, exact)
+    floating = [r for r in results.values() if r.is_floating_point()]
+    off = largest(t.double() - exact[key].double())
+    unit = UNIT[t.dtype] * max(largest(t), 0.1 * max(largest(r) for r in floating), 0.1)
+    return exact[key].to(t.dtype), max(unit, 2 * off) * (4 if case.kind in CHAINS else 1)
 
 
 def write(rng, writer, case):
@@ -233,5 +261,6 @@ def write(rng, writer, case):
     if answer.error:
         lines.append(f"error {answer.error}")
     for k, t in answer.results.items():
-        lines.append(f"result {name(t.dtype)} {ints(t.shape)} {ints(t.stride())} 0 {raw(t)} {k} {allowed(case, k, answer.results, exact)!r}")
+        wanted, off = rounded(case, k, answer.results, exact) if Drawn.narrow else (t, allowed(case, k, answer.results, exact))
+        lines.append(f"result {name(t.dtype)} {ints(t.shape)} {ints(t.stride())} 0 {raw(wanted)} {k} {off!r}")
     writer.add(*lines)

@@ -159,8 +159,8 @@ std::string shown(const Case& one) {
   return text;
 }
 
-TEST(ParityLayers, EveryLayerDoesWhatPyTorchDoes) {
-  for (const Case& one : read_cases("every_layer")) {
+void expect_same(const std::string& file) {
+  for (const Case& one : read_cases(file)) {
     SCOPED_TRACE(shown(one));
     Named tensors;
     for (const Line& line : one.all("tensor")) tensors.add(line[7], make_tensor(line));
@@ -179,6 +179,11 @@ TEST(ParityLayers, EveryLayerDoesWhatPyTorchDoes) {
     }
   }
 }
+
+TEST(ParityLayers, EveryLayerDoesWhatPyTorchDoes) { expect_same("every_layer"); }
+
+// Beside the exact results, and never further off than a unit or twice what PyTorch's are.
+TEST(ParityLayers, EveryLayerWorksInSixteenBits) { expect_same("narrow_layers"); }
 
 }  // namespace
 }  // namespace tenon::parity

@@ -69,4 +69,11 @@ bool limit_instruction_set() {
   return safe;
 }
 
+bool has_fast_bfloat16() {
+  static const bool has =
+      limit_instruction_set() && (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) ==
+                                     dnnl_cpu_isa_avx512_core_bf16;
+  return has;
+}
+
 }  // namespace tenon

@@ -28,4 +28,8 @@ bool claims_missing_tiles();
 // given to it.
 bool limit_instruction_set();
 
+// Whether this processor multiplies bfloat16 faster than float32. oneDNN has it for others too,
+// made of instructions for float32, slower than those.
+bool has_fast_bfloat16();
+
 }  // namespace tenon
