@@ -42,7 +42,11 @@ class Conv1D final : public nn::Layer {
   nn::Parameter bias{this, "bias"};
 
  protected:
-  Tensor forward(const Tensor& x) override { return matmul(x, weight) + bias; }
+  Tensor forward(const Tensor& x) override {
+    Shape shape = x.shape();
+    shape.back() = bias->size(0);
+    return addmm(bias, x.reshape({-1, x.size(-1)}), weight).view(shape);
+  }
 };
 
 class Attention final : public nn::Callable<Tensor(const Tensor&, KeyValueCache*, std::int64_t)> {

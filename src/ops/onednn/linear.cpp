@@ -298,6 +298,39 @@ std::shared_ptr<const PackedCopy> kept_copy(const Sizes& s, const Tensor& b,
   return copy;
 }
 
+// What a product is given, made once for many blocks of it.
+class Arguments {
+ public:
+  void bind(const Product& product, const std::byte* a, const std::byte* weight,
+            const std::byte* bias, std::byte* out, std::byte* scratch) {
+    if (product_ != &product) {
+      product_ = &product;
+      memory_.clear();
+    }
+    set(DNNL_ARG_SRC, product.a, a);
+    set(DNNL_ARG_WEIGHTS, product.weight, weight);
+    if (bias != nullptr) set(DNNL_ARG_BIAS, product.bias, bias);
+    set(DNNL_ARG_DST, product.out, out);
+    set(DNNL_ARG_SCRATCHPAD, product.scratch, scratch);
+  }
+  void execute(dnnl::stream& stream) const {
+    product_->primitive.execute(stream, memory_);
+    stream.wait();
+  }
+
+ private:
+  void set(int argument, const dnnl::memory::desc& description, const void* data) {
+    const auto found = memory_.find(argument);
+    if (found == memory_.end())
+      memory_.emplace(argument, onednn::memory(description, data));
+    else
+      found->second.set_data_handle(const_cast<void*>(data));
+  }
+
+  const Product* product_ = nullptr;
+  std::unordered_map<int, dnnl::memory> memory_;
+};
+
 // What is multiplied, and where it goes.
 class Run {
  public:
@@ -315,8 +348,8 @@ class Run {
   }
 
   // One block, with the weight's columns.
-  void block(dnnl::stream& stream, const Product& product, std::int64_t row, std::int64_t column,
-             const std::byte* weight) const {
+  void block(dnnl::stream& stream, Arguments& arguments, const Product& product, std::int64_t row,
+             std::int64_t column, const std::byte* weight) const {
     const std::int64_t height = s_.height(row), width = s_.width(column);
     const std::size_t bytes = product.a.get_size(),
                       there = static_cast<std::size_t>(height * s_.k) * each_;
@@ -334,19 +367,13 @@ class Run {
     }
     const onednn::Scratch result(1, product.out.get_size());
     const onednn::Scratch scratch(2, product.scratch.get_size());
-    std::unordered_map<int, dnnl::memory> arguments{
-        {DNNL_ARG_SRC, onednn::memory(product.a, in)},
-        {DNNL_ARG_WEIGHTS, onednn::memory(product.weight, weight)},
-        {DNNL_ARG_DST, onednn::memory(product.out, result.data())},
-        {DNNL_ARG_SCRATCHPAD, onednn::memory(product.scratch, scratch.data())}};
+    const std::byte* bias = nullptr;
     if (bias_.defined()) {
-      arguments.emplace(
-          DNNL_ARG_BIAS,
-          onednn::memory(product.bias, static_cast<const std::byte*>(bias_.data_ptr()) +
-                                           static_cast<std::size_t>(column * kBlock) * each_));
+      bias = static_cast<const std::byte*>(bias_.data_ptr()) +
+             static_cast<std::size_t>(column * kBlock) * each_;
     }
-    product.primitive.execute(stream, arguments);
-    stream.wait();
+    arguments.bind(product, in, weight, bias, result.data(), scratch.data());
+    arguments.execute(stream);
     const std::size_t line = static_cast<std::size_t>(width) * each_;
     for (std::int64_t r = 0; r < height; ++r) {
       std::byte* to = to_ + ((row * s_.tall + r) * s_.n + column * kBlock) * to_each_;
@@ -391,6 +418,7 @@ bool multiply(Sizes s, const Tensor& out, const Tensor& a, const Tensor& b, cons
     std::int64_t arranged_column = -1;
     try {
       dnnl::stream stream(onednn::engine());
+      Arguments arguments;
       for (std::int64_t i = first; i < last; ++i) {
         const std::int64_t column = i / s.rows(), row = i % s.rows();
         const Product& product = products.at(s, row, column);
@@ -401,7 +429,7 @@ bool multiply(Sizes s, const Tensor& out, const Tensor& a, const Tensor& b, cons
           arrange(s, product, b, column, arranged.data());
           arranged_column = column;
         }
-        run.block(stream, product, row, column, weight);
+        run.block(stream, arguments, product, row, column, weight);
       }
     } catch (const dnnl::error& error) {
       failed(s, error);
