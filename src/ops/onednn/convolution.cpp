@@ -326,7 +326,8 @@ class Run {
 
 bool run(ConvolutionKind kind, const ConvolutionSizes& sizes, const Tensor& in, const Tensor& out,
          const Tensor& weight, const std::optional<Tensor>& bias) {
-  if (!limit_instruction_set() && in.dtype() == bfloat16) return false;
+  limit_instruction_set();
+  if (in.dtype() == bfloat16 && !has_fast_bfloat16()) return false;
   for (const bool whole : {false, true}) {
     Run run(
         kind, sizes,

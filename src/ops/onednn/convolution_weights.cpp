@@ -175,7 +175,8 @@ class WeightsRun {
 
 bool onednn_convolution_weights(const ConvolutionSizes& s, const Tensor& weight, const Tensor& in,
                                 const Tensor& out) {
-  if (!limit_instruction_set() && in.dtype() == bfloat16) return false;
+  limit_instruction_set();
+  if (in.dtype() == bfloat16 && !has_fast_bfloat16()) return false;
   for (const bool whole : {false, true}) {
     WeightsRun run(s, plan_of(s, whole), weight, in, out);
     if (!run.prepare()) continue;

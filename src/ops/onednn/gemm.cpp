@@ -86,7 +86,7 @@ void onednn_multiply(std::int64_t m, std::int64_t n, std::int64_t k, const Packe
 bool onednn_multiply_bfloat16(std::int64_t m, std::int64_t n, std::int64_t k, const PackedMatrix& a,
                               const PackedMatrix& b, void* out, std::int64_t out_leading,
                               DType out_dtype) {
-  if (!limit_instruction_set()) return false;
+  if (!has_fast_bfloat16()) return false;
   const onednn::OneThread alone;
   const auto product = product_of(m, n, k, a, b, out_leading, out_dtype);
   if (!product) return false;

@@ -25,7 +25,7 @@ struct PackedMatrix {
 void onednn_multiply(std::int64_t m, std::int64_t n, std::int64_t k, const PackedMatrix& a,
                      const PackedMatrix& b, float* out, std::int64_t out_leading, float beta = 0);
 // The same of bfloat16, added up in float; the result is bfloat16 or float32. False: oneDNN has
-// none for this machine.
+// none for this machine, or none that is faster than float32.
 bool onednn_multiply_bfloat16(std::int64_t m, std::int64_t n, std::int64_t k, const PackedMatrix& a,
                               const PackedMatrix& b, void* out, std::int64_t out_leading,
                               DType out_dtype);

