@@ -57,16 +57,25 @@ Work bf16_inference(const Shape& input, A&&... arguments) {
   return run_unrecorded(layer, randn(input).to(bfloat16));
 }
 // As it is while it is trained: forwards, and backwards to its input too.
-template <class M, class... A>
-Work training(const Shape& input, A&&... arguments) {
-  auto layer = nn::make<M>(std::forward<A>(arguments)...);
-  const Tensor x = randn(input).requires_grad_();
-  const Tensor grad = randn((*layer)(x).shape());
+template <class M>
+Work run_recorded(const std::shared_ptr<M>& layer, const Tensor& input) {
+  const Tensor x = input.requires_grad_();
+  const Tensor grad = randn_like((*layer)(x).detach());
   return [layer, x, grad] {
     layer->zero_grad();
     x.set_grad({});
     (*layer)(x).backward({.gradient = grad});
   };
+}
+template <class M, class... A>
+Work training(const Shape& input, A&&... arguments) {
+  return run_recorded(nn::make<M>(std::forward<A>(arguments)...), randn(input));
+}
+template <class M, class... A>
+Work bf16_training(const Shape& input, A&&... arguments) {
+  auto layer = nn::make<M>(std::forward<A>(arguments)...);
+  layer->to(bfloat16);
+  return run_recorded(layer, randn(input).to(bfloat16));
 }
 
 Work attention(bool causal, DType dtype = float32) {
@@ -232,6 +241,9 @@ const std::vector<Measurement>& measurements() {
       {"bf16_resnet18_batch_4", [] { return bf16_resnet18(4); }},
       {"bf16_gpt", [] { return gpt(128, bfloat16); }},
       {"bf16_gpt_1", [] { return gpt(1, bfloat16); }},
+      {"bf16_conv_3x3_train",
+       [] { return bf16_training<Conv2d>({4, 64, 56, 56}, 64, 64, 3, ConvOptions{.padding = 1}); }},
+      {"bf16_linear_512_train", [] { return bf16_training<Linear>({512, 1024}, 1024, 1024); }},
       {"train_resnet18", resnet_step},
       {"train_gpt", gpt_step},
       {"step_sgd",

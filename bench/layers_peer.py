@@ -34,9 +34,9 @@ def bf16_inference(input, layer):
     return work
 
 
-def training(input, layer):
-    x = torch.randn(input, requires_grad=True)
-    grad = torch.randn(layer(x).shape)
+def training(input, layer, dtype=torch.float32):
+    x, layer = torch.randn(input, dtype=dtype, requires_grad=True), layer.to(dtype)
+    grad = torch.randn_like(layer(x))
 
     def work():
         layer.zero_grad()
@@ -127,6 +127,8 @@ MEASUREMENTS = {
     "bf16_resnet18_batch_4": lambda: bf16_inference((4, 3, 224, 224), ResNet((2, 2, 2, 2))),
     "bf16_gpt": lambda: gpt(128, torch.bfloat16),
     "bf16_gpt_1": lambda: gpt(1, torch.bfloat16),
+    "bf16_conv_3x3_train": lambda: training((4, 64, 56, 56), nn.Conv2d(64, 64, 3, padding=1), torch.bfloat16),
+    "bf16_linear_512_train": lambda: training((512, 1024), nn.Linear(1024, 1024), torch.bfloat16),
     "train_resnet18": resnet_step,
     "train_gpt": gpt_step,
     "step_sgd": lambda: optimizer_step(lambda p: torch.optim.SGD(p, lr=1e-3, momentum=0.9)),

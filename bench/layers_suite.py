@@ -63,6 +63,8 @@ BFLOAT16 = {
     "bf16_linear_1": ("Linear(1024, 1024) of 1 row", None, False),
     "bf16_resnet18_batch_4": ("ResNet-18 of 4 x 224 x 224", None, False),
     "bf16_gpt_1": ("GPT of 12 layers of 768, 1 token", None, False),
+    "bf16_conv_3x3_train": ("Conv2d(64, 64, 3) of 4 x 56 x 56, forwards and backwards", None, False),
+    "bf16_linear_512_train": ("Linear(1024, 1024) of 512 rows, forwards and backwards", None, False),
 }
 
 
