@@ -119,6 +119,14 @@ TEST_F(InstructionSets, SumsAndFills) {
   expect_same_bits([] { return full({(std::int64_t{33} << 20) / 4 + 3}, 2.5); }, "full");
 }
 
+TEST_F(InstructionSets, NormsOfRows) {
+  for (const DType dtype : {float32, bfloat16, float16}) {
+    const Tensor x = (randn({7, 1003}) * 3).to(dtype), weight = randn({1003}).to(dtype);
+    expect_same_bits([&] { return layer_norm(x, {1003}, {.weight = weight, .bias = weight}); });
+    expect_same_bits([&] { return layer_norm(x, {1003}); });
+  }
+}
+
 TEST_F(InstructionSets, ProductsOfAFewRows) {
   for (const DType dtype : {float32, bfloat16, float16}) {
     const Tensor many = randn({101, 333}).to(dtype);
