@@ -14,7 +14,7 @@ TARGET = ROOT / "docs" / "api.md"
 # Headers of functions, in the order of the document. Layers are in include/tenon/nn.
 FUNCTIONS = ["functional", "convolution", "pooling", "folding", "normalization", "activation", "attention", "loss", "padding", "interpolation", "embedding_bag",
              "grid_sampling", "reductions", "selection", "ops", "picking", "sorting", "matmul", "einsum", "triangles", "rearranging", "counting",
-             "geometry", "factories", "random", "nn/packed_sequence", "nn/clip_grad"]
+             "geometry", "factories", "random", "amp", "nn/packed_sequence", "nn/clip_grad"]
 NOT_LAYERS = {"callable", "conversion", "hooks", "init", "load_state_dict", "module", "named_values", "optimizer", "parameter", "scheduler_state",
               "slots"}
 SCHEDULERS = ["lr_scheduler", "cosine_annealing", "one_cycle", "reduce_on_plateau", "sequential_lr"]

@@ -40,6 +40,9 @@
 //              was there, so that its gradient is zero;
 //   saves      saves(place, wanted): whether backward wants to be given that argument, or with
 //              kResult + i that result. Without it, none.
+// and, for a pure or composite one that is to take part in mixed precision,
+//   autocast   `static constexpr AutocastPolicies autocast = kLowerPrecision` or another of
+//              tenon/detail/autocast.h: what tenon/amp.h makes of its arguments.
 //
 // Kernels see plain tensors: nothing is recorded in them, no argument is user-defined, and elements
 // that stand for their conjugate or negative have been resolved, unless the Rule says `static

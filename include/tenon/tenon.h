@@ -3,6 +3,7 @@
 
 #include "tenon/activation.h"
 #include "tenon/activation_ops.h"
+#include "tenon/amp.h"
 #include "tenon/arithmetic.h"
 #include "tenon/arithmetic_ops.h"
 #include "tenon/attention.h"

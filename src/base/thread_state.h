@@ -2,6 +2,7 @@
 // over the state of the thread it works for. Scopes change it; nothing else does.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -10,6 +11,28 @@
 #include "tenon/dtype.h"
 
 namespace tenon {
+
+class AutocastCache;  // dispatch/autocast_cache.h
+
+// What AutocastScope sets. Places are device types.
+struct AutocastState {
+  static constexpr std::size_t kDeviceTypes = 32;
+
+  static constexpr std::array<DType, kDeviceTypes> default_dtypes() {
+    std::array<DType, kDeviceTypes> dtypes{};
+    dtypes.fill(float16);
+    for (const DeviceType type :
+         {DeviceType::cpu, DeviceType::hpu, DeviceType::xla, DeviceType::maia})
+      dtypes[static_cast<std::size_t>(type)] = bfloat16;
+    return dtypes;
+  }
+
+  std::uint32_t enabled = 0;  // a bit for each type
+  std::int32_t nesting = 0;   // how many scopes there are
+  bool cache_enabled = true;
+  AutocastCache* cache = nullptr;  // of the thread that has the scopes, which outlives them
+  std::array<DType, kDeviceTypes> dtypes = default_dtypes();
+};
 
 struct ThreadState {
   std::optional<Device> default_device;  // set_default_device
@@ -21,6 +44,7 @@ struct ThreadState {
   // The innermost ConversionScope's choice of how modules replace tensors.
   std::optional<std::uint8_t> conversion_policy;
   std::uint64_t nodes = 0;  // how many steps of graphs this thread has recorded
+  AutocastState autocast;
 
   bool records() const noexcept { return grad_enabled && !inference; }
 };

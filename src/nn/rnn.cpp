@@ -1,11 +1,13 @@
 #include "tenon/nn/rnn.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/text.h"
 #include "base/warn.h"
 #include "nn/recurrent_kind.h"
 #include "tenon/arithmetic.h"
+#include "tenon/detail/autocast.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
 #include "tenon/functional.h"
@@ -249,10 +251,44 @@ std::tuple<Tensor, LSTMState> RNNBase<Signature>::run(const char* name, const Te
   return {out, {stacked(last_states), stacked(last_cells)}};
 }
 
+namespace {
+
+bool can_autocast(const Tensor& tensor) {
+  return is_floating_point(tensor.dtype()) && tensor.dtype() != float64;
+}
+
+// The same in the dtypes that autocast has, and with it off.
+RecurrentResult autocast_direction(const tenon::detail::AutocastCall& cast, RecurrentKind kind,
+                                   const Tensor& rows, const Tensor& state,
+                                   const std::optional<Tensor>& cell,
+                                   const std::vector<Tensor>& weights, bool bias, bool projects,
+                                   const Dims& batch_sizes, bool reverse, bool alone) {
+  const Tensor input = cast.converted(rows);
+  const bool keeps = cast.device_type() == DeviceType::cpu &&
+                     (kind == RecurrentKind::gru || (kind == RecurrentKind::lstm && alone));
+  const DType dtype = keeps ? promote_types(state.dtype(), input.dtype()) : input.dtype();
+  std::vector<Tensor> all;
+  for (const Tensor& weight : weights) all.push_back(cast.converted(weight).to(dtype));
+  const tenon::detail::NoAutocastScope off(cast.device_type());
+  return recurrent_direction(kind, input.to(dtype), state.to(dtype),
+                             cell ? std::optional(cell->to(dtype)) : std::nullopt, all, bias,
+                             projects, batch_sizes, reverse);
+}
+
+}  // namespace
+
 RecurrentResult recurrent_direction(RecurrentKind kind, const Tensor& rows, const Tensor& state,
                                     const std::optional<Tensor>& cell,
                                     const std::vector<Tensor>& weights, bool bias, bool projects,
-                                    const Dims& batch_sizes, bool reverse) {
+                                    const Dims& batch_sizes, bool reverse, bool alone) {
+  if (tenon::detail::is_autocasting() && can_autocast(rows) && can_autocast(state) &&
+      std::ranges::all_of(weights, can_autocast)) {
+    tenon::detail::AutocastCall cast(op::linear::info, kLowerPrecision);
+    cast.see(rows);
+    if (cast.applies())
+      return autocast_direction(cast, kind, rows, state, cell, weights, bias, projects, batch_sizes,
+                                reverse, alone);
+  }
   RecurrentWeights own{weights[1], {}, {}};
   if (projects) own.projection = weights.back();
   Tensor added;

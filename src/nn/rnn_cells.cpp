@@ -76,7 +76,7 @@ LSTMState RNNCellBase<Signature>::step(const char* name, const std::string& mode
   if (bias_ih.defined() && bias_hh.defined()) weights.insert(weights.end(), {bias_ih, bias_hh});
   const RecurrentResult next = recurrent_direction(
       kind_of(mode), rows, state, lstm ? std::optional(begin(c, "hidden1")) : std::nullopt, weights,
-      weights.size() == 4, false, {rows.size(0)}, false);
+      weights.size() == 4, false, {rows.size(0)}, false, true);
   if (batched) return {next.state, next.cell};
   return {next.state.squeeze(0), lstm ? next.cell.squeeze(0) : Tensor()};
 }

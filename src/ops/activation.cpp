@@ -230,6 +230,7 @@ struct Rule<op::softshrink> : Fresh<op::softshrink, Activation::softshrink, same
 };
 template <>
 struct Rule<op::softplus> : Fresh<op::softplus, Activation::softplus, same2, double, double> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::fp32};
   static constexpr std::string_view gradient = "SoftplusBackward0";
 };
 template <>

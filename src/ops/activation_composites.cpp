@@ -137,6 +137,7 @@ struct Rule<op::prelu_kernel> {
 
 template <>
 struct Rule<op::prelu> {
+  static constexpr AutocastPolicies autocast = kLowerPrecision;
   static Tensor compose(const Tensor& self, const Tensor& weight) {
     const Tensor both[] = {self, weight};
     same_device("prelu", both);

@@ -44,6 +44,7 @@ Tensor added(std::string_view op, const Tensor& self, const Tensor& product, con
 
 template <>
 struct Rule<op::baddbmm> {
+  static constexpr AutocastPolicies autocast = kLowerPrecision;
   static Tensor compose(const Tensor& self, const Tensor& batch1, const Tensor& batch2,
                         const Scalar& beta, const Scalar& alpha) {
     return added("baddbmm", self, bmm(batch1, batch2), beta, alpha);
@@ -51,6 +52,7 @@ struct Rule<op::baddbmm> {
 };
 template <>
 struct Rule<op::addbmm> {
+  static constexpr AutocastPolicies autocast = kLowerPrecision;
   static Tensor compose(const Tensor& self, const Tensor& batch1, const Tensor& batch2,
                         const Scalar& beta, const Scalar& alpha) {
     return added("addbmm", self, bmm(batch1, batch2).sum(0), beta, alpha);
@@ -58,6 +60,7 @@ struct Rule<op::addbmm> {
 };
 template <>
 struct Rule<op::addmv> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::lower_precision};
   static Tensor compose(const Tensor& self, const Tensor& mat, const Tensor& vec,
                         const Scalar& beta, const Scalar& alpha) {
     return added("addmv", self, mv(mat, vec), beta, alpha);
@@ -65,6 +68,7 @@ struct Rule<op::addmv> {
 };
 template <>
 struct Rule<op::addr> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::lower_precision};
   static Tensor compose(const Tensor& self, const Tensor& vec1, const Tensor& vec2,
                         const Scalar& beta, const Scalar& alpha) {
     return added("addr", self, outer(vec1, vec2), beta, alpha);

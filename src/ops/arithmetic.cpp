@@ -155,8 +155,35 @@ std::string_view power_node(const Tensor& self, const Tensor& exponent) {
 
 }  // namespace
 
+namespace {
+
+// On CUDA: those whose results soon leave the range of float16.
+constexpr AutocastPolicies autocast_of(UnaryFunction function) {
+  switch (function) {
+    case UnaryFunction::square:
+    case UnaryFunction::reciprocal:
+    case UnaryFunction::rsqrt:
+    case UnaryFunction::exp:
+    case UnaryFunction::expm1:
+    case UnaryFunction::log:
+    case UnaryFunction::log2:
+    case UnaryFunction::log10:
+    case UnaryFunction::log1p:
+    case UnaryFunction::tan:
+    case UnaryFunction::asin:
+    case UnaryFunction::acos:
+    case UnaryFunction::sinh:
+    case UnaryFunction::cosh:
+    case UnaryFunction::erfinv: return {.cuda = AutocastPolicy::fp32};
+    default: return {};
+  }
+}
+
+}  // namespace
+
 template <UnaryFunction N>
 struct Rule<op::Unary<N>> {
+  static constexpr AutocastPolicies autocast = autocast_of(N);
   static constexpr std::string_view gradient = kUnaryNodes[static_cast<std::size_t>(N)];
   static Ref<Node> node(const Tensor& self) { return unary_node(N, gradient, self, false); }
   static void keep_result(Node& node, const Tensor& result) { keep_unary_result(node, result); }
@@ -183,6 +210,8 @@ struct Rule<op::UnaryOut<N>> {
 };
 template <BinaryFunction N>
 struct Rule<op::Binary<N>> {
+  static constexpr AutocastPolicies autocast = {
+      .cuda = N == BinaryFunction::atan2 ? AutocastPolicy::promote : AutocastPolicy::none};
   static constexpr std::string_view gradient = kBinaryNodes[static_cast<std::size_t>(N)];
   static Ref<Node> node(const Tensor& self, const Tensor& other) {
     return binary_node(N, gradient, self, other, false);
@@ -197,6 +226,7 @@ struct Rule<op::Binary<N>> {
 };
 template <>
 struct Rule<op::pow> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::fp32};
   static Ref<Node> node(const Tensor& self, const Tensor& other) {
     return binary_node(BinaryFunction::pow, power_node(self, other), self, other, false);
   }

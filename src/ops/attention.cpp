@@ -282,6 +282,7 @@ Grouped grouped(const Tensor& query, const Tensor& key, const Tensor& value,
 
 template <>
 struct Rule<op::scaled_dot_product_attention> {
+  static constexpr AutocastPolicies autocast = kLowerPrecision;
   static Tensor compose(const Tensor& query, const Tensor& key, const Tensor& value,
                         const std::optional<Tensor>& attn_mask, double dropout_p, bool is_causal,
                         std::optional<double> scale, bool enable_gqa) {

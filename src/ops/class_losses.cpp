@@ -187,6 +187,7 @@ Tensor checked_nll(std::string_view op, const Tensor& input, const Tensor& targe
 
 template <>
 struct Rule<op::nll_loss> {
+  static constexpr AutocastPolicies autocast = kFullPrecision;
   static Tensor compose(const Tensor& input, const Tensor& target,
                         const std::optional<Tensor>& weight, std::int64_t ignore_index,
                         std::string_view reduction) {
@@ -196,6 +197,7 @@ struct Rule<op::nll_loss> {
 
 template <>
 struct Rule<op::cross_entropy> {
+  static constexpr AutocastPolicies autocast = {.cpu = AutocastPolicy::fp32};
   static Tensor compose(const Tensor& input, const Tensor& target,
                         const std::optional<Tensor>& weight, std::int64_t ignore_index,
                         std::string_view reduction, double label_smoothing) {
@@ -317,6 +319,7 @@ Tensor as_rows(const Tensor& tensor) { return tensor.dim() < 2 ? tensor.reshape(
 
 template <>
 struct Rule<op::multi_margin_loss> {
+  static constexpr AutocastPolicies autocast = kFullPrecision;
   static Tensor compose(const Tensor& input, const Tensor& target, std::int64_t p, double margin,
                         const std::optional<Tensor>& weight, std::string_view reduction) {
     reduction_of(reduction);

@@ -54,6 +54,7 @@ struct Rule<op::complex> {
 
 template <>
 struct Rule<op::polar> {
+  static constexpr AutocastPolicies autocast = {.cpu = AutocastPolicy::fp32};
   static constexpr std::string_view gradient = "PolarBackward0";
   static bool saves(std::size_t place, const Wanted& wanted) {
     return place == 1 || (place == 0 && wanted[1]);

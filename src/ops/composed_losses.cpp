@@ -39,6 +39,7 @@ Tensor at_least(const Tensor& x, double least) { return clamp(x, ClampOptions{.m
 
 template <>
 struct Rule<op::kl_div> {
+  static constexpr AutocastPolicies autocast = kFullPrecision;
   static Tensor compose(const Tensor& input, const Tensor& target, std::string_view reduction,
                         bool log_target) {
     if (reduction == "mean") {
@@ -59,6 +60,7 @@ struct Rule<op::kl_div> {
 
 template <>
 struct Rule<op::poisson_nll_loss> {
+  static constexpr AutocastPolicies autocast = kFullPrecision;
   static Tensor compose(const Tensor& input, const Tensor& target, bool log_input, bool full,
                         double eps, std::string_view reduction) {
     reduction_of(reduction);
@@ -107,6 +109,7 @@ struct Rule<op::gaussian_nll_loss> {
 
 template <>
 struct Rule<op::hinge_embedding_loss> {
+  static constexpr AutocastPolicies autocast = kFullPrecision;
   static Tensor compose(const Tensor& input, const Tensor& target, double margin,
                         std::string_view reduction) {
     const Tensor apart_by = at_least(margin - input, 0);
@@ -117,6 +120,7 @@ struct Rule<op::hinge_embedding_loss> {
 
 template <>
 struct Rule<op::margin_ranking_loss> {
+  static constexpr AutocastPolicies autocast = kFullPrecision;
   static Tensor compose(const Tensor& input1, const Tensor& input2, const Tensor& target,
                         double margin, std::string_view reduction) {
     if (input1.dim() != input2.dim() || input1.dim() != target.dim()) {
@@ -131,6 +135,7 @@ struct Rule<op::margin_ranking_loss> {
 
 template <>
 struct Rule<op::cosine_embedding_loss> {
+  static constexpr AutocastPolicies autocast = kFullPrecision;
   static Tensor compose(const Tensor& input1, const Tensor& input2, const Tensor& target,
                         double margin, std::string_view reduction) {
     if (target.dim() > 1) {
@@ -190,6 +195,7 @@ struct Rule<op::pairwise_distance> {
 
 template <>
 struct Rule<op::triplet_margin_loss> {
+  static constexpr AutocastPolicies autocast = kFullPrecision;
   static Tensor compose(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                         double margin, double p, double eps, bool swap,
                         std::string_view reduction) {
@@ -203,6 +209,8 @@ struct Rule<op::triplet_margin_loss> {
 
 template <>
 struct Rule<op::multilabel_soft_margin_loss> {
+  // Of what PyTorch adds up.
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::fp32};
   static Tensor compose(const Tensor& input, const Tensor& target,
                         const std::optional<Tensor>& weight, std::string_view reduction) {
     if (input.dim() == 0) {
@@ -217,6 +225,7 @@ struct Rule<op::multilabel_soft_margin_loss> {
 
 template <>
 struct Rule<op::cosine_similarity> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::fp32};
   static Tensor compose(const Tensor& x1, const Tensor& x2, std::int64_t dim, double eps) {
     const DType dtype = result_type(x1, x2);
     if (!is_floating_point(dtype)) {

@@ -236,6 +236,7 @@ Tensor bias_gradient(const Tensor& grad) {
 
 template <>
 struct Rule<op::convolution> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::lower_precision};
   static constexpr std::string_view gradient = "ConvolutionBackward0";
   static bool saves(std::size_t place, const Wanted& wanted) {
     return (place == 0 && wanted[1]) || (place == 1 && wanted[0]);

@@ -133,17 +133,29 @@ struct TransposeRule {
 }  // namespace
 
 template <>
-struct Rule<op::conv1d> : ConvolveRule<op::conv1d, 1> {};
+struct Rule<op::conv1d> : ConvolveRule<op::conv1d, 1> {
+  static constexpr AutocastPolicies autocast = kLowerPrecision;
+};
 template <>
-struct Rule<op::conv2d> : ConvolveRule<op::conv2d, 2> {};
+struct Rule<op::conv2d> : ConvolveRule<op::conv2d, 2> {
+  static constexpr AutocastPolicies autocast = kLowerPrecision;
+};
 template <>
-struct Rule<op::conv3d> : ConvolveRule<op::conv3d, 3> {};
+struct Rule<op::conv3d> : ConvolveRule<op::conv3d, 3> {
+  static constexpr AutocastPolicies autocast = kLowerPrecision;
+};
 template <>
-struct Rule<op::conv_transpose1d> : TransposeRule<op::conv_transpose1d, 1> {};
+struct Rule<op::conv_transpose1d> : TransposeRule<op::conv_transpose1d, 1> {
+  static constexpr AutocastPolicies autocast = kLowerPrecision;
+};
 template <>
-struct Rule<op::conv_transpose2d> : TransposeRule<op::conv_transpose2d, 2> {};
+struct Rule<op::conv_transpose2d> : TransposeRule<op::conv_transpose2d, 2> {
+  static constexpr AutocastPolicies autocast = kLowerPrecision;
+};
 template <>
-struct Rule<op::conv_transpose3d> : TransposeRule<op::conv_transpose3d, 3> {};
+struct Rule<op::conv_transpose3d> : TransposeRule<op::conv_transpose3d, 3> {
+  static constexpr AutocastPolicies autocast = kLowerPrecision;
+};
 
 namespace {
 

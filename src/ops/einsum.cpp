@@ -299,6 +299,7 @@ Tensor summed_product(const Tensor& a, const Tensor& b, const std::vector<bool>&
 
 template <>
 struct Rule<op::einsum> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::lower_precision};
   static Tensor compose(std::string_view text, std::span<const Tensor> operands) {
     if (operands.empty()) fail("must specify the equation string and at least one operand");
     const Equation equation = parsed(text, operands.size());
@@ -360,6 +361,7 @@ struct Rule<op::einsum> {
 
 template <>
 struct Rule<op::tensordot> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::promote};
   static Tensor compose(const Tensor& a, const Tensor& b, const Dims& dims_a, const Dims& dims_b) {
     if (dims_a.size() != dims_b.size()) {
       throw ValueError(concat("tensordot: both dimension lists should have same length, got ",

@@ -83,6 +83,7 @@ Shape without_last(const Tensor& tensor) {
 
 template <>
 struct Rule<op::linear> {
+  static constexpr AutocastPolicies autocast = kLowerPrecision;
   static Tensor compose(const Tensor& input, const Tensor& weight,
                         const std::optional<Tensor>& bias) {
     if (input.dim() == 0 || weight.dim() == 0) {
@@ -120,6 +121,7 @@ struct Rule<op::linear> {
 
 template <>
 struct Rule<op::bilinear> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::promote};
   static Tensor compose(const Tensor& input1, const Tensor& input2, const Tensor& weight,
                         const std::optional<Tensor>& bias) {
     check(input1, input2, weight);
@@ -133,6 +135,8 @@ struct Rule<op::bilinear> {
       check_pair(op::bilinear::info, "input1", input1, "bias", *bias);
       check_bias(op::bilinear::info, result, *bias);
     }
+    // PyTorch has no products here that autocast would see.
+    const detail::NoAutocastScope as_given;
     const DType wide = compute_dtype(input1.dtype());
     if (wide != input1.dtype()) {
       return bilinear(input1.to(wide), input2.to(wide), weight.to(wide),

@@ -262,6 +262,7 @@ struct TernaryInPlaceRule {
 
 template <>
 struct Rule<op::addcmul> : TernaryRule<addcmul_of> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::promote};
   static constexpr std::string_view gradient = "AddcmulBackward0";
   static bool saves(std::size_t place, const Wanted& wanted) {
     return addcmul_saves(place, wanted);
@@ -284,6 +285,7 @@ struct Rule<op::addcmul_> : TernaryInPlaceRule<addcmul_of> {
 };
 template <>
 struct Rule<op::addcdiv> : TernaryRule<addcdiv_of> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::promote};
   static constexpr std::string_view gradient = "AddcdivBackward0";
   static bool saves(std::size_t place, const Wanted& wanted) {
     return addcdiv_saves(place, wanted);

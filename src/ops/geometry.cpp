@@ -62,6 +62,7 @@ void for_row_blocks(const Tensor& x1, const Tensor& x2, const Shape& result, F&&
 
 template <>
 struct Rule<op::cdist> {
+  static constexpr AutocastPolicies autocast = kFullPrecision;
   static constexpr std::string_view gradient = "CdistBackward0";
   static bool saves(std::size_t /*place*/, const Wanted&) { return true; }
   static void backward(Gradient& g, const Tensor& grad, const Tensor& x1, const Tensor& x2,
@@ -123,6 +124,7 @@ struct Rule<op::cdist> {
 
 template <>
 struct Rule<op::cross> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::promote};
   static constexpr std::string_view gradient = "LinalgCrossBackward0";
   static bool saves(std::size_t place, const Wanted& wanted) {
     return place < 2 && wanted[1 - place];

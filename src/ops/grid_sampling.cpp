@@ -91,6 +91,7 @@ void with_type(DType dtype, F&& work) {
 
 template <>
 struct Rule<op::grid_sampler> {
+  static constexpr AutocastPolicies autocast = {AutocastPolicy::fp32, AutocastPolicy::promote};
   static std::string_view gradient_name(const Tensor& input, const Tensor&, GridInterpolation,
                                         GridPadding, bool) {
     return input.dim() == 5 ? "GridSampler3DBackward0" : "GridSampler2DBackward0";

@@ -247,6 +247,7 @@ struct Rule<op::native_group_norm_backward> {
 
 template <>
 struct Rule<op::group_norm> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::fp32};
   static Tensor compose(const Tensor& input, std::int64_t num_groups,
                         const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
                         double eps) {

@@ -141,6 +141,7 @@ void resampled_in(DType wide, const Tensor& from, const Tensor& result,
 
 template <>
 struct Rule<op::upsample> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::fp32};
   static std::string_view gradient_name(const Tensor& self, const Dims&, const std::vector<double>&,
                                         Resampling how, bool, bool antialias) {
     return node_name(self.dim(), how, antialias);

@@ -86,6 +86,7 @@ class CatNode final : public Node {
 
 template <>
 struct Rule<op::cat> {
+  static constexpr AutocastPolicies autocast = {.cpu = AutocastPolicy::promote};
   static Ref<Node> node(std::span<const Tensor> tensors, std::int64_t dim) {
     return make_ref<CatNode>(tensors, dim);
   }
@@ -143,6 +144,7 @@ struct Rule<op::cat> {
 
 template <>
 struct Rule<op::stack> {
+  static constexpr AutocastPolicies autocast = {.cpu = AutocastPolicy::promote};
   static constexpr std::string_view gradient = "StackBackward0";
   static void backward(Gradient& g, const Tensor& grad, std::span<const Tensor> tensors,
                        std::int64_t dim) {

@@ -362,6 +362,7 @@ void check_shapes(const Tensor& input, const Dims& shape, const std::optional<Te
 
 template <>
 struct Rule<op::layer_norm> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::fp32};
   static Tensor compose(const Tensor& input, const Dims& normalized_shape,
                         const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
                         double eps) {
@@ -374,6 +375,7 @@ struct Rule<op::layer_norm> {
 
 template <>
 struct Rule<op::rms_norm> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::fp32};
   static Tensor compose(const Tensor& input, const Dims& normalized_shape,
                         const std::optional<Tensor>& weight, std::optional<double> eps) {
     check_shapes(input, normalized_shape, weight, {});

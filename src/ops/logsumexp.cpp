@@ -20,6 +20,7 @@ constinit OpInfo op::nan_to_num::info{"nan_to_num", kind};
 
 template <>
 struct Rule<op::logsumexp> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::fp32};
   static constexpr std::string_view gradient = "LogsumexpBackward0";
   static bool saves(std::size_t place, const Wanted&) { return place == 0 || place == kResult; }
   static void backward(Gradient& g, const Tensor& grad, const Tensor& self, const Dims& dim,

@@ -85,6 +85,7 @@ Tensor times(const Tensor& grad, const Scalar& factor) {
 
 template <>
 struct Rule<op::dot> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::promote};
   static constexpr std::string_view gradient = "DotBackward0";
   static bool saves(std::size_t place, const Wanted& wanted) {
     return saves_the_other(place, wanted);
@@ -114,6 +115,7 @@ struct Rule<op::dot> {
 
 template <>
 struct Rule<op::mv> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::lower_precision};
   static constexpr std::string_view gradient = "MvBackward0";
   static bool saves(std::size_t place, const Wanted& wanted) {
     return saves_the_other(place, wanted);
@@ -141,6 +143,7 @@ struct Rule<op::mv> {
 
 template <>
 struct Rule<op::mm> {
+  static constexpr AutocastPolicies autocast = kLowerPrecision;
   static constexpr std::string_view gradient = "MmBackward0";
   static bool saves(std::size_t place, const Wanted& wanted) {
     return saves_the_other(place, wanted);
@@ -169,6 +172,7 @@ struct Rule<op::mm> {
 
 template <>
 struct Rule<op::bmm> {
+  static constexpr AutocastPolicies autocast = kLowerPrecision;
   static constexpr std::string_view gradient = "BmmBackward0";
   static bool saves(std::size_t place, const Wanted& wanted) {
     return saves_the_other(place, wanted);
@@ -199,6 +203,7 @@ struct Rule<op::bmm> {
 
 template <>
 struct Rule<op::addmm> {
+  static constexpr AutocastPolicies autocast = kLowerPrecision;
   static constexpr std::string_view gradient = "AddmmBackward0";
   static bool saves(std::size_t place, const Wanted& wanted) {
     return (place == 1 && wanted[2]) || (place == 2 && wanted[1]);
@@ -249,6 +254,7 @@ struct Rule<op::addmm> {
 
 template <>
 struct Rule<op::matmul> {
+  static constexpr AutocastPolicies autocast = kLowerPrecision;
   static Tensor compose(const Tensor& self, const Tensor& other) {
     if (self.dim() == 0 || other.dim() == 0) {
       throw ShapeError(concat("both arguments to matmul need to be at least 1D, but they are ",
@@ -335,6 +341,7 @@ const Tensor& matmul_out(const Tensor& out, const Tensor& self, const Tensor& ot
   check_no_history(out, self);
   check_no_history(out, other);
   const NoGradScope unrecorded;
+  const detail::NoAutocastScope as_given;
   const Tensor product = matmul(self, other);
   check_out(op::matmul::info, out, product.layout(), OutDType::exact);
   if (out.shape() == product.shape()) return out.copy_(product);

@@ -136,6 +136,7 @@ struct Rule<op::multilabel_margin> {
 
 template <>
 struct Rule<op::multilabel_margin_loss> {
+  static constexpr AutocastPolicies autocast = kFullPrecision;
   static Tensor compose(const Tensor& input, const Tensor& target, std::string_view reduction) {
     reduction_of(reduction);
     check_loss_dtype("multilabel_margin_loss", input.dtype());

@@ -308,10 +308,19 @@ struct Rule<op::pad> {
           "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n",
           "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"));
     }
-    return call<op::edge_pad>(input, pad, edge);
+    return call<op::edge_pad>(cast_input(input, n, edge), pad, edge);
   }
 
  private:
+  // Which of them PyTorch calculates in float32 on the CPU.
+  static Tensor cast_input(const Tensor& input, std::size_t dims, PadEdge edge) {
+    if (!detail::is_autocasting() || edge == PadEdge::circular ||
+        (edge == PadEdge::reflect && dims == 3))
+      return input;
+    detail::AutocastCall cast(op::pad::info, {.cpu = AutocastPolicy::fp32});
+    cast.see(input);
+    return cast.applies() ? cast.converted(input) : input;
+  }
   static PadEdge edge_of(const std::string& mode) {
     for (const PadEdge edge : {PadEdge::reflect, PadEdge::replicate, PadEdge::circular}) {
       if (mode == name_of(edge)) return edge;

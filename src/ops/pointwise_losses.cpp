@@ -204,6 +204,7 @@ Tensor weighted_mean(const Tensor& losses, const Tensor& weight, std::string_vie
 
 template <>
 struct Rule<op::mse_loss> {
+  static constexpr AutocastPolicies autocast = kFullPrecision;
   static Tensor compose(const Tensor& input, const Tensor& target, std::string_view reduction,
                         const std::optional<Tensor>& weight) {
     warn_of_sizes(input, target);
@@ -214,6 +215,7 @@ struct Rule<op::mse_loss> {
 };
 template <>
 struct Rule<op::l1_loss> {
+  static constexpr AutocastPolicies autocast = kFullPrecision;
   static Tensor compose(const Tensor& input, const Tensor& target, std::string_view reduction,
                         const std::optional<Tensor>& weight) {
     warn_of_sizes(input, target);
@@ -225,6 +227,7 @@ struct Rule<op::l1_loss> {
 };
 template <>
 struct Rule<op::smooth_l1_loss> {
+  static constexpr AutocastPolicies autocast = kFullPrecision;
   static Tensor compose(const Tensor& input, const Tensor& target, std::string_view reduction,
                         double beta) {
     if (!(beta >= 0)) {
@@ -238,6 +241,7 @@ struct Rule<op::smooth_l1_loss> {
 };
 template <>
 struct Rule<op::huber_loss> {
+  static constexpr AutocastPolicies autocast = kFullPrecision;
   static Tensor compose(const Tensor& input, const Tensor& target, std::string_view reduction,
                         double delta, const std::optional<Tensor>& weight) {
     if (!(delta > 0)) {
@@ -252,6 +256,7 @@ struct Rule<op::huber_loss> {
 };
 template <>
 struct Rule<op::soft_margin_loss> {
+  static constexpr AutocastPolicies autocast = kFullPrecision;
   static Tensor compose(const Tensor& input, const Tensor& target, std::string_view reduction) {
     return pointwise<SoftMargin>(input, target, reduction, 0);
   }
@@ -369,6 +374,7 @@ void check_broadcasts(std::string_view op, const char* name, const std::optional
 
 template <>
 struct Rule<op::binary_cross_entropy> {
+  static constexpr AutocastPolicies autocast = {AutocastPolicy::fp32, AutocastPolicy::banned};
   static Tensor compose(const Tensor& input, const Tensor& target,
                         const std::optional<Tensor>& weight, std::string_view reduction) {
     constexpr std::string_view kName = "binary_cross_entropy";
@@ -407,6 +413,7 @@ struct Rule<op::binary_cross_entropy> {
 
 template <>
 struct Rule<op::binary_cross_entropy_with_logits> {
+  static constexpr AutocastPolicies autocast = kFullPrecision;
   static Tensor compose(const Tensor& input, const Tensor& target,
                         const std::optional<Tensor>& weight, std::string_view reduction,
                         const std::optional<Tensor>& pos_weight) {

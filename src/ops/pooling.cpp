@@ -334,7 +334,9 @@ struct Rule<op::max_pool1d> : MaxPoolRule<op::max_pool1d, 1> {};
 template <>
 struct Rule<op::max_pool2d> : MaxPoolRule<op::max_pool2d, 2> {};
 template <>
-struct Rule<op::max_pool3d> : MaxPoolRule<op::max_pool3d, 3> {};
+struct Rule<op::max_pool3d> : MaxPoolRule<op::max_pool3d, 3> {
+  static constexpr AutocastPolicies autocast = {.cpu = AutocastPolicy::fp32};
+};
 template <>
 struct Rule<op::max_pool1d_with_indices> : MaxPoolWithIndicesRule<op::max_pool1d_with_indices, 1> {
 };
@@ -349,19 +351,25 @@ struct Rule<op::avg_pool1d> : AvgPoolRule<op::avg_pool1d, 1> {};
 template <>
 struct Rule<op::avg_pool2d> : AvgPoolRule<op::avg_pool2d, 2> {};
 template <>
-struct Rule<op::avg_pool3d> : AvgPoolRule<op::avg_pool3d, 3> {};
+struct Rule<op::avg_pool3d> : AvgPoolRule<op::avg_pool3d, 3> {
+  static constexpr AutocastPolicies autocast = {.cpu = AutocastPolicy::fp32};
+};
 template <>
 struct Rule<op::adaptive_avg_pool1d> : AdaptiveAvgPoolRule<op::adaptive_avg_pool1d, 1> {};
 template <>
 struct Rule<op::adaptive_avg_pool2d> : AdaptiveAvgPoolRule<op::adaptive_avg_pool2d, 2> {};
 template <>
-struct Rule<op::adaptive_avg_pool3d> : AdaptiveAvgPoolRule<op::adaptive_avg_pool3d, 3> {};
+struct Rule<op::adaptive_avg_pool3d> : AdaptiveAvgPoolRule<op::adaptive_avg_pool3d, 3> {
+  static constexpr AutocastPolicies autocast = {.cpu = AutocastPolicy::fp32};
+};
 template <>
 struct Rule<op::adaptive_max_pool1d> : AdaptiveMaxPoolRule<op::adaptive_max_pool1d, 1> {};
 template <>
 struct Rule<op::adaptive_max_pool2d> : AdaptiveMaxPoolRule<op::adaptive_max_pool2d, 2> {};
 template <>
-struct Rule<op::adaptive_max_pool3d> : AdaptiveMaxPoolRule<op::adaptive_max_pool3d, 3> {};
+struct Rule<op::adaptive_max_pool3d> : AdaptiveMaxPoolRule<op::adaptive_max_pool3d, 3> {
+  static constexpr AutocastPolicies autocast = {.cpu = AutocastPolicy::fp32};
+};
 template <>
 struct Rule<op::lp_pool1d> : LPPoolRule<op::lp_pool1d, 1> {};
 template <>
@@ -369,11 +377,17 @@ struct Rule<op::lp_pool2d> : LPPoolRule<op::lp_pool2d, 2> {};
 template <>
 struct Rule<op::lp_pool3d> : LPPoolRule<op::lp_pool3d, 3> {};
 template <>
-struct Rule<op::max_unpool1d> : MaxUnpoolRule<op::max_unpool1d, 1> {};
+struct Rule<op::max_unpool1d> : MaxUnpoolRule<op::max_unpool1d, 1> {
+  static constexpr AutocastPolicies autocast = {.cpu = AutocastPolicy::fp32};
+};
 template <>
-struct Rule<op::max_unpool2d> : MaxUnpoolRule<op::max_unpool2d, 2> {};
+struct Rule<op::max_unpool2d> : MaxUnpoolRule<op::max_unpool2d, 2> {
+  static constexpr AutocastPolicies autocast = {.cpu = AutocastPolicy::fp32};
+};
 template <>
-struct Rule<op::max_unpool3d> : MaxUnpoolRule<op::max_unpool3d, 3> {};
+struct Rule<op::max_unpool3d> : MaxUnpoolRule<op::max_unpool3d, 3> {
+  static constexpr AutocastPolicies autocast = {.cpu = AutocastPolicy::fp32};
+};
 
 Tensor max_pool1d(const Tensor& input, const Dims& kernel_size,
                   const MaxPoolFunctionOptions& options) {

@@ -127,6 +127,7 @@ Tensor converted(const Tensor& self, DType result) {
 
 template <>
 struct Rule<op::sum> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::fp32_set_opt_dtype};
   static std::string_view gradient_name(const Tensor&, const Dims& dim, bool,
                                         std::optional<DType>) {
     return dim.empty() ? "SumBackward0" : "SumBackward1";
@@ -173,6 +174,8 @@ struct Rule<op::mean> {
 
 template <>
 struct Rule<op::prod> {
+  static constexpr AutocastPolicies autocast = {AutocastPolicy::fp32,
+                                                AutocastPolicy::fp32_set_opt_dtype};
   static std::string_view gradient_name(const Tensor&, const Dims& dim, bool,
                                         std::optional<DType>) {
     return dim.empty() ? "ProdBackward0" : "ProdBackward1";
@@ -386,6 +389,7 @@ struct Rule<op::std_> {
 
 template <>
 struct Rule<op::norm> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::fp32};
   static constexpr std::string_view gradient = "LinalgVectorNormBackward0";
   static bool saves(std::size_t, const Wanted&) { return true; }
   static void backward(Gradient& g, const Tensor& grad, const Tensor& self, double p,
@@ -428,6 +432,7 @@ struct AccumulateRule {
 
 template <>
 struct Rule<op::cumsum> : AccumulateRule<op::cumsum, ReduceFunction::sum> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::fp32_set_opt_dtype};
   static constexpr std::string_view gradient = "CumsumBackward0";
   static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, std::int64_t dim,
                        std::optional<DType> /*dtype*/) {
@@ -436,6 +441,7 @@ struct Rule<op::cumsum> : AccumulateRule<op::cumsum, ReduceFunction::sum> {
 };
 template <>
 struct Rule<op::cumprod> : AccumulateRule<op::cumprod, ReduceFunction::prod> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::fp32_set_opt_dtype};
   static constexpr std::string_view gradient = "CumprodBackward0";
   static bool saves(std::size_t, const Wanted&) { return true; }
   static void backward(Gradient& g, const Tensor& grad, const Tensor& self, std::int64_t dim,

@@ -325,6 +325,19 @@ Tensor packed_copy(const Tensor& self) {
   return self.clone({.memory_format = MemoryFormat::contiguous});
 }
 
+// The arguments of a function that is no operator by itself, as autocast has them.
+std::pair<Tensor, Tensor> autocast_pair(const OpInfo& info, AutocastPolicies policies,
+                                        const Tensor& self, const Tensor& src) {
+  if (!detail::is_autocasting()) return {self, src};
+  detail::AutocastCall cast(info, policies);
+  cast.see(self);
+  cast.see(src);
+  if (!cast.applies()) return {self, src};
+  cast.widen(self);
+  cast.widen(src);
+  return {cast.converted(self), cast.converted(src)};
+}
+
 }  // namespace
 
 Tensor scatter(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src,
@@ -336,14 +349,18 @@ Tensor scatter(const Tensor& self, std::int64_t dim, const Tensor& index, const 
   return packed_copy(self).scatter_(dim, index, value, options);
 }
 Tensor scatter_add(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src) {
-  return packed_copy(self).scatter_add_(dim, index, src);
+  const auto [to, from] =
+      autocast_pair(op::scatter_add_::info, {.cuda = AutocastPolicy::promote}, self, src);
+  return packed_copy(to).scatter_add_(dim, index, from);
 }
 Tensor index_add(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source,
                  AlphaOptions options) {
   return packed_copy(self).index_add_(dim, index, source, options);
 }
 Tensor index_copy(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source) {
-  return packed_copy(self).index_copy_(dim, index, source);
+  const auto [to, from] =
+      autocast_pair(op::index_copy_::info, {.cpu = AutocastPolicy::promote}, self, source);
+  return packed_copy(to).index_copy_(dim, index, from);
 }
 Tensor index_fill(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& value) {
   return self.clone().index_fill_(dim, index, value);

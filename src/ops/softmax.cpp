@@ -138,18 +138,21 @@ Tensor composed(const Tensor& self, std::int64_t dim, std::optional<DType> dtype
 
 template <>
 struct Rule<op::softmax> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::fp32_set_opt_dtype};
   static Tensor compose(const Tensor& self, std::int64_t dim, std::optional<DType> dtype) {
     return composed(self, dim, dtype, false);
   }
 };
 template <>
 struct Rule<op::log_softmax> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::fp32_set_opt_dtype};
   static Tensor compose(const Tensor& self, std::int64_t dim, std::optional<DType> dtype) {
     return composed(self, dim, dtype, true);
   }
 };
 template <>
 struct Rule<op::softmin> {
+  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::fp32_set_opt_dtype};
   static Tensor compose(const Tensor& self, std::int64_t dim, std::optional<DType> dtype) {
     return composed(-self, dim, dtype, false);
   }

@@ -149,6 +149,7 @@ struct Rule<op::diag_embed> {
 
 template <>
 struct Rule<op::trace> {
+  static constexpr AutocastPolicies autocast = {.cpu = AutocastPolicy::fp32};
   static constexpr std::string_view gradient = "TraceBackward0";
   static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/) {
     const Shape& shape = g.shape(0);

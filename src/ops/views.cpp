@@ -311,6 +311,7 @@ struct Rule<op::view_as_real> {
 };
 template <>
 struct Rule<op::view_as_complex> {
+  static constexpr AutocastPolicies autocast = {.cpu = AutocastPolicy::fp32};
   static constexpr std::string_view gradient = "ViewAsComplexBackward0";
   static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/) {
     g.set(0, view_as_real(grad.resolve_conj()));

@@ -12,6 +12,7 @@
 
 #include "tenon/api.h"
 #include "tenon/autograd.h"
+#include "tenon/detail/autocast.h"
 #include "tenon/detail/op_arguments.h"
 #include "tenon/detail/recorded_node.h"
 #include "tenon/op_call.h"
@@ -93,6 +94,13 @@ constexpr bool has_gradient() {
   }
 }
 
+// What autocast does with its arguments.
+template <class O>
+constexpr AutocastPolicies autocast_of() {
+  if constexpr (requires { Rule<O>::autocast; }) return Rule<O>::autocast;
+  return {};
+}
+
 template <class O, class Signature = typename O::Signature>
 class Dispatcher;
 
@@ -128,6 +136,13 @@ class Dispatcher<O, R(A...)> {
   using Kernel = typename KernelOfSignature<O, R(A...)>::Type;
 
   static R call(A... args) {
+    if constexpr (autocast_of<O>().any()) {
+      if (is_autocasting()) [[unlikely]] {
+        AutocastCall cast(O::info, autocast_of<O>());
+        (for_each_tensor(args, [&](const Tensor& t) { cast.see(t); }), ...);
+        if (cast.applies()) return call_cast(cast, args...);
+      }
+    }
     Scan scan(O::info);
     (for_each_tensor(args, scan), ...);
     if constexpr (O::kind == OpKind::inplace) {
@@ -143,6 +158,28 @@ class Dispatcher<O, R(A...)> {
 
  private:
   static const Tensor& self_of(const First& first, const auto&... /*rest*/) { return first; }
+
+  // ---- with autocast: the same call again, with it off
+
+  static R call_cast(AutocastCall& cast, A... args) {
+    static_assert(
+        O::kind == OpKind::pure || O::kind == OpKind::composite || O::kind == OpKind::view,
+        "autocast gives an operator other arguments, which it must not write into");
+    if (cast.policy() == AutocastPolicy::promote)
+      (for_each_tensor(args, [&](const Tensor& t) { cast.widen(t); }), ...);
+    const NoAutocastScope off(cast.device_type());
+    const OpCall::Map map = [&](const Tensor& t) { return cast.converted(t); };
+    return call(cast_argument(args, cast, map)...);
+  }
+  template <class T>
+  static decltype(auto) cast_argument(const T& argument, const AutocastCall& cast,
+                                      const OpCall::Map& map) {
+    if constexpr (std::same_as<T, std::optional<DType>>) {
+      return cast.result_dtype(argument);
+    } else {
+      return mapped(argument, map);
+    }
+  }
 
   // ---- without history and user-defined tensors
 
