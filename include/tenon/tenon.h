@@ -73,6 +73,7 @@
 #include "tenon/optim/adam.h"
 #include "tenon/optim/cosine_annealing.h"
 #include "tenon/optim/cyclic_lr.h"
+#include "tenon/optim/grad_scaler.h"
 #include "tenon/optim/lr_scheduler.h"
 #include "tenon/optim/named_values.h"
 #include "tenon/optim/one_cycle.h"
