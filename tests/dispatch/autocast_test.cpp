@@ -2,8 +2,10 @@
 // tests/ops/autocast_cases_test.cpp. The values of behaviour are PyTorch 2.14.1's.
 #include "tenon/amp.h"
 
+#include <atomic>
 #include <thread>
 
+#include "base/thread_pool.h"
 #include "support/matchers.h"
 #include "support/warnings.h"
 #include "support/wrappers.h"
@@ -290,6 +292,54 @@ TEST(AutocastScope, ComesBeforeUserDefinedTensors) {
   const AutocastScope autocast("cpu");
   EXPECT_EQ(mm(t, square_of(1)).dtype(), bfloat16);
   EXPECT_EQ(Seen::log, (std::vector<std::string>{"to_copy float32", "mm bfloat16"}));
+}
+
+// An operator of a program's own, with one tensor that it may have, a list, and a dtype.
+struct widest {
+  using Signature = Tensor(const Tensor& self, const std::optional<Tensor>& other,
+                           std::span<const Tensor> more, std::optional<DType> dtype);
+  static constexpr OpKind kind = OpKind::composite;
+  static OpInfo info;
+};
+constinit OpInfo widest::info{"widest", kind};
+std::vector<std::string> seen;
+
+}  // namespace
+
+template <>
+struct Rule<widest> {
+  static constexpr AutocastPolicies autocast = {AutocastPolicy::promote, AutocastPolicy::banned};
+  static Tensor compose(const Tensor& self, const std::optional<Tensor>& other,
+                        std::span<const Tensor> more, std::optional<DType> dtype) {
+    seen.clear();
+    seen.emplace_back(info(self.dtype()).name);
+    if (other) seen.emplace_back(info(other->dtype()).name);
+    for (const Tensor& one : more) seen.emplace_back(info(one.dtype()).name);
+    EXPECT_FALSE(dtype);
+    EXPECT_EQ(product_dtype(), float32);  // it runs without autocast
+    return self;
+  }
+};
+
+namespace {
+
+TEST(AutocastScope, OperatorsOfUsersTakePart) {
+  const Tensor half = square_of(1).to(bfloat16), whole = square_of(1).to(int64);
+  const AutocastScope autocast("cpu");
+  call<widest>(half, std::nullopt, std::vector<Tensor>{whole}, std::nullopt);
+  EXPECT_EQ(seen, (std::vector<std::string>{"bfloat16", "int64"}));
+  call<widest>(half, half, std::vector<Tensor>{whole, square_of(1)}, std::nullopt);
+  EXPECT_EQ(seen, (std::vector<std::string>{"float32", "float32", "int64", "float32"}));
+}
+
+TEST(AutocastScope, ThreadsThatWorkForItHaveIt) {
+  const Tensor w = weight_of(1);
+  const AutocastScope autocast("cpu");
+  std::atomic<int> lower{0};
+  parallel_for(0, 64, 1, [&](std::int64_t first, std::int64_t last) {
+    for (; first < last; ++first) lower += mm(square_of(1), w).dtype() == bfloat16;
+  });
+  EXPECT_EQ(lower, 64);
 }
 
 }  // namespace
