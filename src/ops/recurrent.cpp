@@ -92,6 +92,7 @@ struct Rule<op::recurrent_layer> {
                        const std::optional<Tensor>& projection, const Dims& batch_sizes,
                        RecurrentKind kind, bool reverse) {
     std::array<Tensor, 6> all;
+    const detail::NoAutocastScope as_recorded;
     if (is_grad_enabled()) {
       const DType dtype = wide(weight.dtype());
       const auto exact = [&](const Tensor& tensor) {

@@ -8,6 +8,7 @@
 #include "core/alias.h"
 #include "core/device_table.h"
 #include "tenon/default_dtype.h"
+#include "tenon/detail/autocast.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
 #include "tenon/ops.h"
@@ -114,6 +115,7 @@ Tensor tensor_from(const std::vector<Tensor>& rows, const TensorOptions& options
                               d + 1, " (got ", row.size(d), ")"));
     }
   }
+  const detail::NoAutocastScope as_given;
   const Tensor all =
       rows.empty() ? tensor(NestedNumbers(), {.device = Device::cpu()}) : stack(rows);
   return on_device(all.to(options.dtype.value_or(all.dtype())), options);

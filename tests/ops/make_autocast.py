@@ -186,6 +186,10 @@ CASES |= {
     "interpolate_trilinear": lambda t: F.interpolate(t(1, 2, 3, 3, 3), scale_factor=2, mode="trilinear"),
     "grid_sample": lambda t: F.grid_sample(t(1, 2, 4, 4), t(1, 3, 3, 2), align_corners=False),
     "pixel_shuffle": lambda t: F.pixel_shuffle(t(1, 4, 2, 2), 2),
+    "affine_grid": lambda t: F.affine_grid(t(1, 2, 3), (1, 1, 2, 2), align_corners=False),
+    "lp_pool2d": lambda t: F.lp_pool2d(t(1, 1, 4, 4), 2.0, 2),
+    "embedding_bag": lambda t: F.embedding_bag(t.index(0, 2).view(1, 2), t(3, 4)),
+    "chain_matmul": lambda t: torch.chain_matmul(t(3, 4), t(4, 2), t(2, 3)),
     "unfold": lambda t: F.unfold(t(1, 2, 4, 4), 2),
 }
 
@@ -200,8 +204,8 @@ def layer(module, arguments):
 
 # Those with running statistics or parameters beside a result of another operator.
 VARIANTS = {"layer_norm": ["lff"], "group_norm": ["lff"], "batch_norm": ["lff"]}
-# Fake tensors have no elements, and take dtypes that CUDA does not.
-CPU_ONLY = {"gaussian_nll_loss", "index_add", "index_copy", "polar", "LSTM", "GRU", "RNN", "GRUCell"}
+# Fake tensors have no elements, take dtypes that CUDA does not, and are not multiplied where it does.
+CPU_ONLY = {"affine_grid", "gaussian_nll_loss", "index_add", "index_copy", "polar", "LSTM", "GRU", "RNN", "GRUCell"}
 CASES |= {
     "polar": lambda t: torch.polar(t(3), t(3)).real,
     "LSTM": layer(torch.nn.LSTM(3, 4), lambda t: (t(5, 2, 3),)),
