@@ -29,7 +29,9 @@ bool is_ours_alone(const Tensor& tensor) {
 // has the base, the memory is ours alone. Only where nothing is recorded.
 Tensor without_base(Tensor&& tensor) {
   const Body& body = tensor.body();
-  if (body.is_view() && !body.is_wrapper() && body.layout().is_non_overlapping_and_dense())
+  if (body.is_view() && !body.is_wrapper() && body.layout().is_non_overlapping_and_dense() &&
+      tensor.numel() * tensor.element_size() ==
+          static_cast<std::int64_t>(tensor.storage().nbytes()))
     return tensor.detach();
   return std::move(tensor);
 }

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "core/element_copy.h"
+#include "kernels/elementwise.h"
 #include "ops/attention_kernels.h"
 #include "ops/operands.h"
 #include "tenon/arithmetic.h"
@@ -52,9 +53,6 @@ constinit OpInfo attention_in_blocks_backward::info{
 
 namespace {
 
-bool is_narrow(DType dtype) { return dtype == float16 || dtype == bfloat16; }
-DType wide(DType dtype) { return is_narrow(dtype) ? float32 : dtype; }
-
 Shape batch_of(const Tensor& tensor) {
   Shape shape = tensor.shape();
   shape.resize(shape.size() - 2);
@@ -93,7 +91,7 @@ Tensor weights_of(const Tensor& query, const Tensor& key, const std::optional<Te
 Tensor in_operators(const Tensor& query, const Tensor& key, const Tensor& value,
                     const std::optional<Tensor>& mask, double dropout_p, bool is_causal,
                     double scale) {
-  const DType dtype = wide(query.dtype());
+  const DType dtype = compute_dtype(query.dtype());
   Tensor weights = weights_of(query.to(dtype), key.to(dtype), mask, is_causal, scale);
   if (dropout_p > 0) weights = dropout(weights, {.p = dropout_p});
   return matmul(weights, value.to(dtype)).to(query.dtype());
@@ -132,12 +130,12 @@ struct Rule<op::attention_in_blocks> {
     }
     Shape each = batch_of(query);
     each.push_back(rows);
-    return {out, Layout::packed(each, wide(query.dtype()), query.device())};
+    return {out, Layout::packed(each, compute_dtype(query.dtype()), query.device())};
   }
   static void cpu(std::array<Tensor, 2>& out, const Tensor& query, const Tensor& key,
                   const Tensor& value, const std::optional<Tensor>& mask, bool is_causal,
                   double scale) {
-    attend(out[0], out[1], query, key, value, added(mask, wide(query.dtype())),
+    attend(out[0], out[1], query, key, value, added(mask, compute_dtype(query.dtype())),
            {.is_causal = is_causal, .scale = scale});
   }
   // The mask as kernels take it: of bools, or of the dtype that is calculated in.
@@ -151,7 +149,7 @@ struct Rule<op::attention_in_blocks> {
   static void of_operators(Gradient& g, const Tensor& grad, const Tensor& query, const Tensor& key,
                            const Tensor& value, const std::optional<Tensor>& mask, bool is_causal,
                            double scale) {
-    const DType dtype = wide(query.dtype());
+    const DType dtype = compute_dtype(query.dtype());
     const Tensor q = query.to(dtype), k = key.to(dtype), v = value.to(dtype), of = grad.to(dtype);
     const Tensor weights = weights_of(q, k, mask, is_causal, scale);
     if (g.wanted(2)) g.set(2, matmul(weights.mT(), of));
@@ -179,7 +177,7 @@ struct Rule<op::attention_in_blocks_backward> {
   static void cpu(std::array<Tensor, 3>& grads, const Tensor& grad, const Tensor& query,
                   const Tensor& key, const Tensor& value, const std::optional<Tensor>& mask,
                   const Tensor& out, const Tensor& log_sum, bool is_causal, double scale) {
-    const DType dtype = wide(query.dtype());
+    const DType dtype = compute_dtype(query.dtype());
     const bool rounded = dtype != query.dtype();
     std::array<Tensor, 3> exact = grads;
     if (rounded) {
@@ -209,7 +207,7 @@ void check(const Tensor& query, const Tensor& key, const Tensor& value,
                             "the same dtype, but got query of ", repr(query.dtype()), ", key of ",
                             repr(key.dtype()), " and value of ", repr(value.dtype())));
   }
-  if (wide(query.dtype()) != float32 && query.dtype() != float64)
+  if (compute_dtype(query.dtype()) != float32 && query.dtype() != float64)
     not_implemented("scaled_dot_product_attention", query.dtype());
   const Tensor all[] = {query, key, value, mask ? *mask : query};
   same_device("scaled_dot_product_attention", all);

@@ -1,5 +1,6 @@
 // Pools of any number of dimensions: shapes, gradients, and the way to the kernels.
 #include "ops/pool_kernels.h"
+#include "kernels/elementwise.h"
 
 #include "base/text.h"
 #include "core/element_copy.h"
@@ -87,17 +88,14 @@ constinit OpInfo op::adaptive_avg_pool_backward::info{"_adaptive_avg_pool_backwa
 
 namespace {
 
-bool is_16_bit(DType dtype) { return dtype == float16 || dtype == bfloat16; }
-DType working_dtype(DType dtype) { return is_16_bit(dtype) ? float32 : dtype; }
-
 // Packed, and as what is calculated with.
 Tensor working(const Tensor& tensor) {
-  return tensor.to(working_dtype(tensor.dtype())).contiguous();
+  return tensor.to(compute_dtype(tensor.dtype())).contiguous();
 }
 // Calls work with memory for the result in what is calculated with, and rounds it once.
 template <class F>
 void into_result(const Tensor& out, F&& work) {
-  if (!is_16_bit(out.dtype())) return work(out);
+  if (compute_dtype(out.dtype()) == out.dtype()) return work(out);
   const Tensor wide = empty(out.shape(), {.dtype = float32, .device = Device::cpu()});
   work(wide);
   copy_tensor(out, wide);

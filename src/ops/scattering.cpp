@@ -1,7 +1,12 @@
 // Elements written by their number along a dimension.
+#include <algorithm>
 #include <complex>
+#include <optional>
+#include <vector>
 
 #include "base/text.h"
+#include "core/element_copy.h"
+#include "kernels/elementwise.h"
 #include "kernels/pick.h"
 #include "ops/elementwise.h"
 #include "ops/gradients.h"
@@ -182,7 +187,12 @@ struct Rule<op::scatter_add_> {
     check_scatter(op::scatter_add_::info, PickFunction::add, self, dim, index, src);
   }
   static void cpu(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src) {
-    run_scatter(op::scatter_add_::info, PickFunction::add, self, dim, index, src);
+    if (compute_dtype(self.dtype()) == self.dtype() || index.numel() < 2)
+      return run_scatter(op::scatter_add_::info, PickFunction::add, self, dim, index, src);
+    // See Note [Sums of 16-bit floats].
+    const Tensor sums = self.to(float32);
+    run_scatter(op::scatter_add_::info, PickFunction::add, sums, dim, index, src.to(float32));
+    copy_tensor(self, sums);
   }
 };
 
@@ -236,6 +246,51 @@ void run_slices(const OpInfo& op, PickFunction function, const Tensor& self, std
 
 }  // namespace
 
+namespace {
+
+// Note [Sums of 16-bit floats]
+// What is added again and again to a 16-bit float would be rounded every time, and a count would
+// stay at 256 for ever. So where positions repeat, the slices they name are added up in float32,
+// and rounded once.
+struct Repeated {
+  Tensor distinct;  // positions, in order
+  Tensor places;    // for each position its place among them
+};
+std::optional<Repeated> repeated(const Tensor& positions) {
+  const Tensor packed = positions.contiguous();
+  const auto* first = static_cast<const std::int64_t*>(packed.data_ptr());
+  const std::vector<std::int64_t> all(first, first + packed.numel());
+  std::vector<std::int64_t> distinct = all;
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  if (distinct.size() == all.size()) return std::nullopt;
+  std::vector<std::int64_t> places;
+  places.reserve(all.size());
+  for (const std::int64_t position : all) {
+    places.push_back(std::lower_bound(distinct.begin(), distinct.end(), position) -
+                     distinct.begin());
+  }
+  const TensorOptions here{.dtype = int64, .device = Device::cpu()};
+  return Repeated{tensor(distinct, here), tensor(places, here)};
+}
+
+// False: there is nothing to be gained.
+bool added_up_wide(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source,
+                   const Scalar& alpha) {
+  if (compute_dtype(self.dtype()) == self.dtype() || self.dim() == 0 || index.numel() < 2)
+    return false;
+  const Tensor positions =
+      checked_positions(op::index_add_::info, index, self, wrapped(dim, self)).view({-1});
+  const auto found = repeated(positions);
+  if (!found) return false;
+  const Tensor sums = index_select(self, dim, found->distinct).to(float32);
+  sums.index_add_(dim, found->places, source.to(float32), {.alpha = alpha});
+  self.variable_data().index_copy_(dim, found->distinct, sums.to(self.dtype()));
+  return true;
+}
+
+}  // namespace
+
 template <>
 struct Rule<op::index_add_> {
   static constexpr std::string_view gradient = "IndexAddBackward0";
@@ -251,6 +306,7 @@ struct Rule<op::index_add_> {
   }
   static void cpu(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source,
                   const Scalar& alpha) {
+    if (added_up_wide(self, dim, index, source, alpha)) return;
     if (alpha.to<std::complex<double>>() == 1.0)
       return run_slices(op::index_add_::info, PickFunction::add, self, dim, index, source);
     const Tensor factor = full({}, alpha, {.dtype = self.dtype(), .device = Device::cpu()});

@@ -84,13 +84,45 @@ TEST(SixteenBits, PackedWeightsChangeNoBitAndAreGoneWithTheirNumbers) {
   }
 }
 
+// 256 and 1 are 256 in bfloat16: sums of many have to be rounded once.
+TEST(SixteenBits, SumsAtOnePositionAreRoundedOnce) {
+  const Tensor rows = zeros({1000}, {.dtype = int64});
+  const Tensor many = ones({1000, 3}, {.dtype = bfloat16}),
+               none = zeros({4, 3}, {.dtype = bfloat16});
+  const auto first = [](const Tensor& sums) {
+    return sums.select(0, 0).select(0, 0).item<double>();
+  };
+  EXPECT_EQ(first(index_add(none, 0, rows, many)), 1000);
+  EXPECT_EQ(first(index_add(none, 0, rows, many, {.alpha = 2})), 2000);
+  EXPECT_EQ(first(index_add(none, -2, rows, many)), 1000);
+  EXPECT_EQ(first(scatter_add(none, 0, rows.unsqueeze(1).expand({1000, 3}), many)), 1000);
+  EXPECT_THROW(index_add(none, 0, rows + 4, many), IndexError);
+
+  const auto gradient = [&](auto&& f) {
+    const Tensor x = none.clone().requires_grad_();
+    f(x).sum().backward();
+    return first(x.grad());
+  };
+  EXPECT_EQ(gradient([&](const Tensor& x) { return index_select(x, 0, rows); }), 1000);
+  EXPECT_EQ(gradient([&](const Tensor& x) { return embedding(rows, x); }), 1000);
+  EXPECT_EQ(
+      gradient([&](const Tensor& x) { return gather(x, 0, rows.unsqueeze(1).expand({1000, 3})); }),
+      1000);
+  // What else there is stays, and so does a version that is raised once.
+  const Tensor into = arange(12).to(bfloat16).view({4, 3});
+  const auto version = into.version();
+  into.index_add_(0, tensor({1, 1}), ones({2, 3}, {.dtype = bfloat16}));
+  EXPECT_EQ(into.version(), version + 1);
+  EXPECT_TRUE(equal(into.to(int64), tensor({{0, 1, 2}, {5, 6, 7}, {6, 7, 8}, {9, 10, 11}})));
+}
+
 TEST(SixteenBits, GradientsOfProductsAreRoundedOnce) {
   for (const DType dtype : kNarrow) {
     const auto run = [&](DType computed) {
-      const Tensor x = values({40, 96}, 0.7, dtype).to(computed).requires_grad_(),
+      const Tensor x = values({140, 96}, 0.7, dtype).to(computed).requires_grad_(),
                    w = values({200, 96}, 0.3, dtype).to(computed).requires_grad_(),
                    b = values({200}, 0.9, dtype).to(computed).requires_grad_();
-      linear(x, w, b).backward({.gradient = values({40, 200}, 0.37, dtype).to(computed)});
+      linear(x, w, b).backward({.gradient = values({140, 200}, 0.37, dtype).to(computed)});
       return std::array{x.grad(), w.grad(), b.grad()};
     };
     const auto narrow = run(dtype), exact = run(float64);

@@ -57,14 +57,25 @@ std::int64_t row_of(const dnnl::memory::desc& weight, std::int64_t n, std::int64
   const auto words = static_cast<std::int64_t>(weight.get_size()) / 4;
   const std::int64_t depth = (k + inside - 1) / inside,
                      padded = (depth + kStep - 1) / kStep * kStep;
-  // Numbers that are distinct for as long as there are some.
-  const auto fill = [&](std::vector<std::byte>& to, std::int64_t at, std::int64_t number) {
-    std::uint32_t bits = static_cast<std::uint32_t>(number % 32000 + 128);
-    if (inside == 1) bits = std::bit_cast<std::uint32_t>(static_cast<float>(number % 16777213 + 1));
-    std::memcpy(to.data() + at * each, &bits, static_cast<std::size_t>(each));
+  // The elements, each at a place, are numbers that are distinct for as long as there are some.
+  const auto fill = [&]<class T>(std::vector<std::byte>& to, T, auto&& place) {
+    T* elements = reinterpret_cast<T*>(to.data());
+    constexpr int kDistinct = std::same_as<T, float> ? 1 << 24 : 32000;
+    int number = 0;
+    for (std::int64_t column = 0; column < n; ++column) {
+      for (std::int64_t d = 0; d < k; ++d) {
+        elements[place(column, d)] = static_cast<T>(number + 128);  // as bits, no denormal numbers
+        number = number + 129 < kDistinct ? number + 1 : 0;
+      }
+    }
   };
-  std::vector<std::byte> plain(static_cast<std::size_t>(n * k * each));
-  for (std::int64_t i = 0; i < n * k; ++i) fill(plain, i, i);
+  const auto filled = [&](std::size_t bytes, auto&& place) {
+    std::vector<std::byte> all(bytes);
+    inside == 1 ? fill(all, float{}, place) : fill(all, std::uint16_t{}, place);
+    return all;
+  };
+  const auto plain = filled(static_cast<std::size_t>(n * k * each),
+                            [&](std::int64_t column, std::int64_t d) { return column * k + d; });
   std::vector<std::byte> theirs(weight.get_size());
   auto from =
       onednn::memory({{k, n}, onednn::type_of(dtype), dnnl::memory::dims{1, k}}, plain.data());
@@ -74,16 +85,17 @@ std::int64_t row_of(const dnnl::memory::desc& weight, std::int64_t n, std::int64
   stream.wait();
   for (const std::int64_t row : {words / padded, words / depth}) {
     if (row < n || row * depth > words) continue;
-    std::vector<std::byte> ours(theirs.size());
-    for (std::int64_t i = 0; i < n * k; ++i)
-      fill(ours, (i % k / inside * row + i / k) * inside + i % k % inside, i);
+    const auto ours = filled(theirs.size(), [&](std::int64_t column, std::int64_t d) {
+      return (d / inside * row + column) * inside + d % inside;
+    });
     if (ours == theirs) return row;
   }
   return 0;
 }
 
 std::shared_ptr<Product> make_product(std::int64_t m, std::int64_t n, std::int64_t k, bool bias,
-                                      DType dtype, const dnnl::memory::desc& weight) {
+                                      DType dtype, const dnnl::memory::desc& weight,
+                                      const Product* full) {
   auto product = std::make_shared<Product>();
   product->dtype = dtype;
   const auto type = onednn::type_of(dtype);
@@ -109,7 +121,7 @@ std::shared_ptr<Product> make_product(std::int64_t m, std::int64_t n, std::int64
     product->scratch = description.scratchpad_desc();
     product->primitive = dnnl::matmul(description);
     product->weight_number = onednn::number_of(product->weight);
-    product->row = row_of(product->weight, n, k, dtype);
+    product->row = full != nullptr ? full->row : row_of(product->weight, n, k, dtype);
   } catch (const dnnl::error& error) {
     if (error.status == dnnl_unimplemented) return nullptr;
     throw Error(concat("oneDNN cannot multiply matrices of ", m, "x", k, " and ", k, "x", n, ": ",
@@ -122,13 +134,13 @@ std::shared_ptr<Product> make_product(std::int64_t m, std::int64_t n, std::int64
 std::shared_ptr<const Product> product_of(std::int64_t m, std::int64_t n, std::int64_t k, bool bias,
                                           DType dtype) {
   static auto& made = *new onednn::Cache<std::array<std::int64_t, 5>, Product>(512);
-  const auto get = [&](std::int64_t rows, const dnnl::memory::desc& weight) {
+  const auto get = [&](std::int64_t rows, const dnnl::memory::desc& weight, const Product* known) {
     return made.get(std::array<std::int64_t, 5>{rows, n, k, bias, static_cast<std::int64_t>(dtype)},
-                    [&] { return make_product(rows, n, k, bias, dtype, weight); });
+                    [&] { return make_product(rows, n, k, bias, dtype, weight, known); });
   };
   const std::int64_t whole = block_rows(dtype);
-  auto full = get(whole, {{k, n}, onednn::type_of(dtype), dnnl::memory::format_tag::any});
-  return m == whole || !full ? full : get(m, full->weight);
+  auto full = get(whole, {{k, n}, onednn::type_of(dtype), dnnl::memory::format_tag::any}, nullptr);
+  return m == whole || !full ? full : get(m, full->weight, full.get());
 }
 
 bool is_parameter(const Tensor& tensor) {
@@ -450,9 +462,13 @@ bool multiply_by_weight(const Tensor& out, const Tensor& a, const Tensor& b, con
       static_cast<double>(kLeastWork))
     return false;
   if (!is_packed(s, b)) return false;
-  // A transposed matrix would have to be copied; others multiply it as it is.
-  if (dtype != float32 && a.stride(1) != 1) return false;
   limit_instruction_set();
+  // A transposed matrix is copied, which pays where its elements are used often and oneDNN would
+  // multiply it as it is without the instructions it has for bfloat16. Others do so as fast.
+  constexpr std::int64_t kOften = 64;
+  if (dtype != float32 && a.stride(1) != 1 &&
+      !(dtype == bfloat16 && s.n >= kOften && has_fast_bfloat16()))
+    return false;
   if (dtype == bfloat16 && has_fast_bfloat16() && multiply(s, out, a, b, bias, bfloat16))
     return true;
   return multiply(s, out, a, b, bias, float32);
