@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "tenon/api.h"
@@ -24,13 +25,16 @@
 
 namespace tenon {
 
+class AutocastCache;
+
 struct AutocastOptions {
   // float16 or bfloat16. Without it, what get_autocast_dtype says: bfloat16 on the CPU, float16 on
   // CUDA. With any other, autocast is off, and there is a warning.
   std::optional<DType> dtype = std::nullopt;
   bool enabled = true;  // a scope that switches it off inside of another has false
   // Whether leaves that require grad are converted once in the outermost scope, and not each time
-  // they are used. What was written to meanwhile is converted again. As it is outside by default.
+  // they are used. What was written to meanwhile is converted again, but for what wrote through a
+  // pointer or variable_data(): clear_autocast_cache() is for that. As it is outside by default.
   std::optional<bool> cache_enabled = std::nullopt;
 };
 
@@ -45,11 +49,14 @@ class TENON_API AutocastScope {
   AutocastScope& operator=(const AutocastScope&) = delete;
 
  private:
+  std::unique_ptr<AutocastCache> cache_;  // of the outermost
   DeviceType type_;
   bool saved_enabled_, saved_cache_;
   DType saved_dtype_;
 };
 
+// Whether scopes for the type can be made.
+TENON_API bool is_autocast_available(Device device_type) noexcept;
 // DeviceError as above.
 TENON_API bool is_autocast_enabled(Device device_type);
 TENON_API DType get_autocast_dtype(Device device_type);

@@ -30,7 +30,7 @@ struct AutocastState {
   std::uint32_t enabled = 0;  // a bit for each type
   std::int32_t nesting = 0;   // how many scopes there are
   bool cache_enabled = true;
-  AutocastCache* cache = nullptr;  // of the thread that has the scopes, which outlives them
+  AutocastCache* cache = nullptr;  // the outermost scope's, or a replica's
   std::array<DType, kDeviceTypes> dtypes = default_dtypes();
 };
 

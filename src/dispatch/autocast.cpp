@@ -58,11 +58,6 @@ bool can_autocast(DeviceType type, DType dtype) {
   return false;
 }
 
-AutocastCache& cache_of_thread() {
-  thread_local AutocastCache cache;
-  return cache;
-}
-
 }  // namespace
 
 AutocastScope::AutocastScope(Device device_type, const AutocastOptions& options)
@@ -73,7 +68,10 @@ AutocastScope::AutocastScope(Device device_type, const AutocastOptions& options)
   saved_enabled_ = (state.enabled & bit_of(type_)) != 0;
   saved_dtype_ = state.dtypes[place_of(type_)];
   saved_cache_ = state.cache_enabled;
-  if (state.nesting == 0) state.cache = &cache_of_thread();
+  if (state.nesting == 0) {
+    cache_ = std::make_unique<AutocastCache>();
+    state.cache = cache_.get();
+  }
   ++state.nesting;
   state.enabled = enabled ? state.enabled | bit_of(type_) : state.enabled & ~bit_of(type_);
   state.dtypes[place_of(type_)] = dtype;
@@ -82,15 +80,14 @@ AutocastScope::AutocastScope(Device device_type, const AutocastOptions& options)
 
 AutocastScope::~AutocastScope() {
   AutocastState& state = thread_state().autocast;
-  if (--state.nesting == 0) {
-    clear_autocast_cache();
-    state.cache = nullptr;
-  }
+  --state.nesting;
+  if (cache_) state.cache = nullptr;
   state.enabled = saved_enabled_ ? state.enabled | bit_of(type_) : state.enabled & ~bit_of(type_);
   state.dtypes[place_of(type_)] = saved_dtype_;
   state.cache_enabled = saved_cache_;
 }
 
+bool is_autocast_available(Device device_type) noexcept { return has_autocast(device_type.type()); }
 bool is_autocast_enabled(Device device_type) {
   return (thread_state().autocast.enabled & bit_of(checked(device_type))) != 0;
 }

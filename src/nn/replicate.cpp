@@ -10,6 +10,7 @@
 #include "base/thread_state.h"
 #include "base/warn.h"
 #include "core/generator_state.h"
+#include "dispatch/autocast_cache.h"
 #include "nn/clone.h"
 #include "tenon/arithmetic.h"
 #include "tenon/autograd.h"
@@ -34,16 +35,27 @@ std::vector<Tensor> shared_tensors(const Module& module, bool first, bool copy) 
 // Note [Random numbers of replicas]
 // Threads that draw from one stream would get other numbers in every run. So the first replica
 // draws from the caller's generator, which makes one replica the same as none, and each other one
-// from a stream whose seed is a number that the caller's is about to give, without taking it. A
-// module that draws nothing leaves the caller's generator where it is; if a replica drew, a number
-// is taken, so that the next run has other seeds even if the first replica drew none.
+// from a stream whose seed is made of its number, of how deep replicas are in replicas, and of 64
+// bits that the caller's is about to give, without taking them. A module that draws nothing leaves
+// the caller's generator where it is; if a replica drew, they are taken, so that the next run has
+// other seeds even if the first replica drew none.
+thread_local std::uint64_t depth = 0;
+
+// Neighbours become numbers that have nothing in common.
+std::uint64_t mixed(std::uint64_t x) {
+  x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
+  x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
+  return x ^ (x >> 32);
+}
+
 class Streams {
  public:
   explicit Streams(std::size_t count) : callers_(default_generator()) {
     if (count < 2) return;
-    const Generator ahead = callers_.clone_state();
+    const std::uint64_t base =
+        mixed(callers_.clone_state().state()->source.engine.next64()) + mixed(depth + 1);
     for (std::size_t i = 1; i < count; ++i) {
-      seeds_.push_back(ahead.state()->source.engine.next64());
+      seeds_.push_back(mixed(base + i));
       others_.emplace_back().manual_seed(seeds_.back());
     }
   }
@@ -52,7 +64,7 @@ class Streams {
     for (std::size_t i = 0; i < others_.size(); ++i) {
       if (!was_drawn(i)) continue;
       const std::lock_guard lock(callers_.state()->mutex);
-      callers_.state()->source.engine.next32();
+      callers_.state()->source.engine.next64();
       return;
     }
   }
@@ -79,16 +91,24 @@ constexpr std::uint64_t kSteps = 1 << 24;
 // A thread while it runs a replica. What that leaves behind in the thread's state goes.
 class Turn {
  public:
-  Turn(std::uint64_t steps, const Generator& generator)
-      : before_(thread_state()), generator_(generator) {
+  Turn(std::uint64_t steps, std::uint64_t inside, const Generator& generator)
+      : before_(thread_state()), depth_before_(depth), generator_(generator) {
     thread_state().nodes = steps;
+    // Which of several threads converts a parameter first must not matter to its gradient.
+    if (before_.autocast.cache != nullptr) thread_state().autocast.cache = &cache_;
+    depth = inside;
   }
-  ~Turn() { thread_state() = before_; }
+  ~Turn() {
+    thread_state() = before_;
+    depth = depth_before_;
+  }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
  private:
   ThreadState before_;
+  std::uint64_t depth_before_;
+  AutocastCache cache_;
   tenon::detail::DefaultGeneratorScope generator_;
 };
 
@@ -119,7 +139,7 @@ std::exception_ptr caught(std::size_t i) {
 Tensor gathered(const std::vector<Tensor>& outputs, std::int64_t dim) {
   for (const Tensor& output : outputs) {
     if (!output.defined()) throw ValueError("a replica gave an undefined tensor");
-    if (output.dim() != 0) return cat(outputs, dim);
+    if (output.dim() != 0 || dim != 0) return cat(outputs, dim);
   }
   warn(
       "Was asked to gather along dimension 0, but all input tensors were scalars; will instead "
@@ -140,11 +160,11 @@ std::vector<std::shared_ptr<Module>> replicate(const Module& module, std::int64_
 
 void run_replicas(std::size_t count, const std::function<void(std::size_t)>& run) {
   const Streams streams(count);
-  const std::uint64_t steps = thread_state().nodes;
+  const std::uint64_t steps = thread_state().nodes, inside = depth + 1;
   std::vector<std::exception_ptr> failures(count);
   parallel_for(0, static_cast<std::int64_t>(count), 1, [&](std::int64_t first, std::int64_t last) {
     for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
-      const Turn turn(steps + i * kSteps, streams.of(i));
+      const Turn turn(steps + i * kSteps, inside, streams.of(i));
       try {
         run(i);
       } catch (...) {

@@ -190,7 +190,8 @@ std::tuple<Tensor, LSTMState> RNNBase<Signature>::run(const char* name, const Te
   } else {
     check_dims(name, input, h, c);
   }
-  if (input.dtype() != dtype) {
+  // Autocast converts both.
+  if (input.dtype() != dtype && !tenon::detail::is_autocasting()) {
     throw DTypeError(concat("RNN input dtype (", repr(input.dtype()), ") does not match weight ",
                             "dtype (", repr(dtype), "). Convert input: input.to(", repr(dtype),
                             "), or convert model: model.to(", repr(input.dtype()), ")"));
@@ -205,7 +206,8 @@ std::tuple<Tensor, LSTMState> RNNBase<Signature>::run(const char* name, const Te
                      given = proj_size > 0 ? proj_size : hidden_size;
   const auto begin = [&](const Tensor& state, std::int64_t size, const char* what) {
     const Shape shape{num_layers * directions, all.batch, size};
-    if (!state.defined()) return zeros(shape, {.dtype = dtype, .device = input.device()}).unbind(0);
+    if (!state.defined())
+      return zeros(shape, {.dtype = input.dtype(), .device = input.device()}).unbind(0);
     const Tensor batched = all.unbatched ? state.unsqueeze(1) : state;
     if (batched.shape() != shape) {
       throw ShapeError(
@@ -224,7 +226,7 @@ std::tuple<Tensor, LSTMState> RNNBase<Signature>::run(const char* name, const Te
       const std::size_t i = layer * static_cast<std::size_t>(directions) + direction;
       const RecurrentResult result = recurrent_direction(
           kind_of(mode), rows, states[i], lstm ? std::optional(cells[i]) : std::nullopt, weights[i],
-          bias, proj_size > 0, all.batch_sizes, direction == 1);
+          bias, proj_size > 0, all.batch_sizes, direction == 1, packed || proj_size > 0);
       outs.push_back(result.out);
       last_states.push_back(result.state);
       if (lstm) last_cells.push_back(result.cell);
@@ -253,7 +255,7 @@ std::tuple<Tensor, LSTMState> RNNBase<Signature>::run(const char* name, const Te
 
 namespace {
 
-bool can_autocast(const Tensor& tensor) {
+bool takes_part(const Tensor& tensor) {
   return is_floating_point(tensor.dtype()) && tensor.dtype() != float64;
 }
 
@@ -270,9 +272,15 @@ RecurrentResult autocast_direction(const tenon::detail::AutocastCall& cast, Recu
   std::vector<Tensor> all;
   for (const Tensor& weight : weights) all.push_back(cast.converted(weight).to(dtype));
   const tenon::detail::NoAutocastScope off(cast.device_type());
-  return recurrent_direction(kind, input.to(dtype), state.to(dtype),
-                             cell ? std::optional(cell->to(dtype)) : std::nullopt, all, bias,
-                             projects, batch_sizes, reverse);
+  RecurrentResult result = recurrent_direction(kind, input.to(dtype), state.to(dtype),
+                                               cell ? std::optional(cell->to(dtype)) : std::nullopt,
+                                               all, bias, projects, batch_sizes, reverse);
+  // A projection is a product; the cell has seen none.
+  if (projects) {
+    result.out = result.out.to(input.dtype());
+    result.state = result.state.to(input.dtype());
+  }
+  return result;
 }
 
 }  // namespace
@@ -281,8 +289,8 @@ RecurrentResult recurrent_direction(RecurrentKind kind, const Tensor& rows, cons
                                     const std::optional<Tensor>& cell,
                                     const std::vector<Tensor>& weights, bool bias, bool projects,
                                     const Dims& batch_sizes, bool reverse, bool alone) {
-  if (tenon::detail::is_autocasting() && can_autocast(rows) && can_autocast(state) &&
-      std::ranges::all_of(weights, can_autocast)) {
+  if (tenon::detail::is_autocasting() && takes_part(rows) && takes_part(state) &&
+      std::ranges::all_of(weights, takes_part)) {
     tenon::detail::AutocastCall cast(op::linear::info, kLowerPrecision);
     cast.see(rows);
     if (cast.applies())

@@ -118,13 +118,16 @@ bool GradScaler::step(optim::Optimizer& optimizer) {
     return true;
   }
   check_scaled("step");
-  Progress& progress = progress_[&optimizer];
-  if (progress.stage == Stage::stepped)
+  const Stage stage = progress_[&optimizer].stage;
+  if (stage == Stage::stepped)
     throw Error("step() has already been called since the last update().");
-  if (progress.stage == Stage::ready) unscale_(optimizer);
+  if (stage == Stage::ready) unscale_(optimizer);
+  const Progress progress = progress_[&optimizer];
   if (!progress.checked) throw Error("No inf checks were recorded for this optimizer.");
   if (!progress.found_inf) optimizer.step();
-  progress.stage = Stage::stepped;
+  // Its hooks may have called update(), which begins anew.
+  if (const auto found = progress_.find(&optimizer); found != progress_.end())
+    found->second.stage = Stage::stepped;
   return !progress.found_inf;
 }
 

@@ -90,18 +90,28 @@ Value NamedValues::value() const {
 
 namespace tenon {
 
-Value& operator*=(Value& number, double factor) {
-  switch (number.kind()) {
+namespace {
+
+double number_in(const Value& value, const char* what) {
+  switch (value.kind()) {
     case Value::Kind::integer:
-    case Value::Kind::real: return number = number.as_real() * factor;
+    case Value::Kind::real: return value.as_real();
     case Value::Kind::tensor:
-      if (number.as_tensor().numel() == 1)
-        return number = number.as_tensor().item<double>() * factor;
+      if (value.as_tensor().numel() == 1) return value.as_tensor().item<double>();
       [[fallthrough]];
     default:
-      throw TypeError(concat("only a number is multiplied by ", factor, ", and this is ",
-                             number.repr(), " (", number.type_name(), ")"));
+      throw TypeError(concat("only a number is ", what, ", and this is ", value.repr(), " (",
+                             value.type_name(), ")"));
   }
+}
+
+}  // namespace
+
+Value& operator*=(Value& number, double factor) {
+  return number = number_in(number, "multiplied") * factor;
+}
+Value& operator/=(Value& number, double divisor) {
+  return number = number_in(number, "divided") / divisor;
 }
 
 }  // namespace tenon

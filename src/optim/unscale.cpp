@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "core/body_editor.h"
+#include "ops/operands.h"
 #include "tenon/arithmetic.h"
 #include "tenon/error.h"
 #include "tenon/reductions.h"
@@ -75,6 +76,8 @@ bool unscale(const std::vector<Tensor>& grads, float inverse) {
           concat("\"_amp_foreach_non_finite_check_and_unscale_\" not implemented for ",
                  repr(grad.dtype()), ": gradients of complex parameters cannot be scaled"));
     }
+    // Before the first is written to.
+    if (!grad.body().is_wrapper()) check_written_once(grad.layout());
   }
   std::vector<Tensor> packed;
   std::unordered_set<const void*> seen, storages;

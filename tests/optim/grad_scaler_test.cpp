@@ -287,6 +287,33 @@ TEST(GradScaler, Float16GradientsAreRefusedAndLeftAlone) {
   EXPECT_EQ(a.grad().item<float>(), 1);
 }
 
+TEST(GradScaler, AHookOfTheStepMayUpdateIt) {
+  const Tensor p = zeros({2}).requires_grad_();
+  optim::SGD optimizer({p}, {.lr = 1});
+  GradScaler scaler({.device = "cpu", .init_scale = 4, .growth_interval = 1});
+  optimizer.register_step_post_hook([&](optim::Optimizer&) { scaler.update(); });
+  for (int i = 0; i < 3; ++i) {
+    optimizer.zero_grad();
+    scaler.scale(p.sum()).backward();
+    EXPECT_TRUE(scaler.step(optimizer));
+  }
+  EXPECT_EQ(scaler.get_scale(), 32);
+  EXPECT_TRUE(equal(p, full({2}, -3)));
+}
+
+TEST(GradScaler, AGradientThatCannotBeWrittenToLeavesTheOthersAlone) {
+  const Tensor p = zeros({2}).requires_grad_(), q = zeros({2}).requires_grad_();
+  optim::SGD optimizer({p, q}, {.lr = 1});
+  GradScaler scaler({.device = "cpu", .init_scale = 4});
+  scaler.scale(p.sum() + q.sum()).backward();
+  q.set_grad(full({1}, 4.0).expand({2}));
+  EXPECT_THROW(scaler.step(optimizer), Error);
+  EXPECT_TRUE(equal(p.grad(), full({2}, 4.0)));
+  q.set_grad(full({2}, 4.0));
+  scaler.step(optimizer);
+  EXPECT_TRUE(equal(p, full({2}, -1)));
+}
+
 TEST(GradScaler, RefusesFactorsAndScalesThatCannotBe) {
   expect_error<ValueError>([] { GradScaler({.device = "cpu", .growth_factor = 1.0}); },
                            "The growth factor must be > 1.0.");

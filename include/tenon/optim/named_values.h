@@ -53,5 +53,6 @@ namespace tenon {
 
 // Of a number: group["lr"] *= 0.1. TypeError for anything else.
 TENON_API Value& operator*=(Value& number, double factor);
+TENON_API Value& operator/=(Value& number, double divisor);
 
 }  // namespace tenon
