@@ -15,7 +15,7 @@ TARGET = ROOT / "docs" / "api.md"
 FUNCTIONS = ["functional", "convolution", "pooling", "folding", "normalization", "activation", "attention", "loss", "padding", "interpolation", "embedding_bag",
              "grid_sampling", "reductions", "selection", "ops", "picking", "sorting", "matmul", "einsum", "triangles", "rearranging", "counting",
              "geometry", "factories", "random", "amp", "nn/packed_sequence", "nn/clip_grad"]
-NOT_LAYERS = {"callable", "conversion", "hooks", "init", "load_state_dict", "module", "named_values", "optimizer", "parameter", "scheduler_state",
+NOT_LAYERS = {"callable", "conversion", "hooks", "init", "lazy", "load_state_dict", "module", "named_values", "optimizer", "parameter", "scheduler_state",
               "slots"}
 SCHEDULERS = ["lr_scheduler", "cosine_annealing", "one_cycle", "reduce_on_plateau", "sequential_lr"]
 

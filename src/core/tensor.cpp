@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "core/body_editor.h"
 #include "core/free_list.h"
+#include "core/uninitialized.h"
 #include "tenon/autograd.h"
 #include "tenon/error.h"
 
@@ -42,13 +43,25 @@ std::uint64_t Tensor::id() const {
 // Facts.
 
 const Layout& Tensor::layout() const { return body().layout(); }
-const Shape& Tensor::shape() const { return layout().shape; }
-const Dims& Tensor::stride() const { return layout().strides; }
+
+namespace {
+
+// The layout of a body that has a shape.
+const Layout& shaped(const Body& body) {
+  if (is_uninitialized(body)) [[unlikely]]
+    throw_uninitialized_shape();
+  return body.layout();
+}
+
+}  // namespace
+
+const Shape& Tensor::shape() const { return shaped(body()).shape; }
+const Dims& Tensor::stride() const { return shaped(body()).strides; }
 std::int64_t Tensor::storage_offset() const { return layout().offset; }
 DType Tensor::dtype() const { return layout().dtype; }
 Device Tensor::device() const { return layout().device; }
-std::int64_t Tensor::dim() const { return layout().dim(); }
-std::int64_t Tensor::numel() const { return layout().numel(); }
+std::int64_t Tensor::dim() const { return shaped(body()).dim(); }
+std::int64_t Tensor::numel() const { return shaped(body()).numel(); }
 std::int64_t Tensor::element_size() const { return layout().itemsize(); }
 std::int64_t Tensor::nbytes() const { return numel() * element_size(); }
 bool Tensor::is_contiguous(MemoryFormat format) const { return layout().is_contiguous(format); }
@@ -101,6 +114,7 @@ void* Tensor::checked_data(DType expected) const {
                        "materialise it on a real device"));
   }
   if (body().is_wrapper()) {
+    if (is_uninitialized(body())) throw_uninitialized_use("data", body());
     throw Error(
         concat("a ", body().type_name(), " has no data of its own: ask the tensors it is made of"));
   }

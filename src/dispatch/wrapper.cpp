@@ -9,6 +9,7 @@
 #include "base/demangled.h"
 #include "base/text.h"
 #include "base/thread_state.h"
+#include "core/uninitialized.h"
 #include "dispatch/wrapper_order.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
@@ -89,7 +90,7 @@ std::vector<HeldWrapper> wrappers_in_order(std::span<const Tensor> tensors) {
   std::vector<HeldWrapper> order;
   for (const Tensor& tensor : tensors) {
     const Body& body = tensor.body();
-    if (!body.is_wrapper()) continue;
+    if (!body.is_wrapper() || is_uninitialized(body)) continue;
     const auto& wrapper = static_cast<const WrapperBody&>(body);
     const WrapperClass& its_class = wrapper.wrapper_class();
     const auto same = [&](const HeldWrapper& other) {
@@ -123,6 +124,10 @@ std::string joined_type_names(std::span<const Tensor> tensors) {
 std::vector<std::string> OpCall::types() const { return type_names(tensors_); }
 
 std::optional<Value> detail::ask_wrappers(const OpCall& call) {
+  for (const Tensor& tensor : call.tensors()) {
+    if (is_uninitialized(tensor.body()))
+      throw_uninitialized_use(concat("'", call.name(), "'"), tensor.body());
+  }
   for (const HeldWrapper& wrapper : wrappers_in_order(call.tensors())) {
     if (auto answer = wrapper->dispatch(call)) return answer;
   }

@@ -23,6 +23,7 @@
 #include "tenon/body.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
+#include "tenon/uninitialized.h"
 
 namespace tenon {
 
@@ -111,11 +112,14 @@ class LoadInto {
   }
 
   void decide(LoadAction& action) {
+    if (is_lazy(action.value)) return;  // the file has no shape for it either
     const auto place = places_.find(action.value.cell().get());
     if (place == places_.end()) {
       // A hook's own value, which is there already.
       if (!action.value.is_meta()) {
-        if (action.value.dim() != action.slot->get().dim()) action.value = action.value[0].detach();
+        const Tensor& own = action.slot->get();
+        if (!is_lazy(own) && action.value.dim() != own.dim())
+          action.value = action.value[0].detach();
         plan_.decide(action);
       } else {
         plan_.error(
@@ -127,7 +131,8 @@ class LoadInto {
     }
     const Tensor& own = action.slot->get();
     const TensorFacts& facts = file_.tensors()[place->second];
-    const bool user_defined = own.body().is_wrapper();
+    const bool lazy = is_lazy(own);
+    const bool user_defined = own.body().is_wrapper() && !lazy;
     Item item{&action, place->second, facts.dtype, Device::cpu(), LoadStep::How::replaced, {}};
     // Not from complex to real, which would lose half of each number.
     if (options_.dtype && is_floating_point(facts.dtype) == is_floating_point(*options_.dtype) &&
@@ -144,7 +149,7 @@ class LoadInto {
     if (user_defined && (plan_.swaps() || !options_.assign)) {
       item.how = LoadStep::How::handed;
       action.how = plan_.swaps() ? How::swap : How::nothing;
-    } else if (!options_.assign && !own.is_meta() && own.dtype() == item.dtype &&
+    } else if (!options_.assign && !lazy && !own.is_meta() && own.dtype() == item.dtype &&
                own.device() == item.device) {
       item.how = LoadStep::How::copied;
       action.how = options_.full_staging ? How::copy : How::nothing;
@@ -348,6 +353,7 @@ class LoadInto {
   // shares none.
   Tensor as_the_modules(const Item& item, const Tensor& loaded) const {
     const Tensor& own = item.action->slot->get();
+    if (is_lazy(own)) return loaded.is_contiguous() ? loaded : loaded.contiguous();
     const bool ordered = loaded.stride() == own.stride() || loaded.dim() != own.dim();
     if (ordered &&
         (own.is_meta() || loaded.storage().use_count() == 1 || item.how == LoadStep::How::mapped))
@@ -379,9 +385,10 @@ class LoadInto {
     const Tensor& own = item.action->slot->get();
     // Without assign the order in memory is the module's, as after copying.
     const bool ordered = !options_.assign && !own.is_contiguous();
+    const Shape& shape = is_lazy(own) ? file_.tensors()[item.index].shape : own.shape();
     const Tensor made = ordered
                             ? empty_like(own.detach(), {.dtype = item.dtype, .device = item.device})
-                            : empty(own.shape(), {.dtype = item.dtype, .device = item.device});
+                            : empty(shape, {.dtype = item.dtype, .device = item.device});
     read_into_any(file_, item.index, made, verifies(), tell());
     item.made = made;
   }
@@ -408,7 +415,7 @@ class LoadInto {
     LoadAction& action = *item.action;
     const Tensor& own = action.slot->get();
     Tensor made = item.made;
-    if (made.shape() != own.shape()) made = made.view(own.shape()).detach();
+    if (!is_lazy(own) && made.shape() != own.shape()) made = made.view(own.shape()).detach();
     action.value = made;
     // What takes a place in the module is made by the plan, registration hooks and all.
     if (action.how == How::copy || action.how == How::rebind) return;

@@ -9,6 +9,7 @@
 #include "tenon/factories.h"
 #include "tenon/nn/init.h"
 #include "tenon/normalization.h"
+#include "tenon/uninitialized.h"
 
 namespace tenon::nn {
 
@@ -28,14 +29,27 @@ NormBase::NormBase(std::int64_t channels, const BatchNormOptions& options)
   reset_parameters();
 }
 
-void NormBase::reset_running_stats() {
+void NormBase::make_lazy(const BatchNormOptions& options) {
+  affine = options.affine;
+  track_running_stats = options.track_running_stats;
+  const UninitializedParameterOptions like{.device = options.device, .dtype = options.dtype};
+  if (affine) weight = uninitialized_parameter(like);
+  if (affine && options.bias) bias = uninitialized_parameter(like);
   if (!track_running_stats) return;
+  running_mean = uninitialized_buffer({.device = options.device, .dtype = options.dtype});
+  running_var = uninitialized_buffer({.device = options.device, .dtype = options.dtype});
+  num_batches_tracked = zeros({}, {.dtype = int64, .device = options.device});
+}
+
+void NormBase::reset_running_stats() {
+  if (!track_running_stats || is_lazy(running_mean) || is_lazy(running_var)) return;
   running_mean->zero_();
   running_var->fill_(1);
   num_batches_tracked->zero_();
 }
 
 void NormBase::reset_parameters() {
+  if (is_lazy(weight) || is_lazy(bias)) return;
   reset_running_stats();
   if (weight.defined()) init::ones_(weight);
   if (bias.defined()) init::zeros_(bias);
@@ -65,13 +79,18 @@ BatchNormBase::BatchNormBase(std::int64_t channels, const Options& options, std:
                              std::int64_t or_dims)
     : NormBase(channels, options), dims_(dims), or_dims_(or_dims) {}
 
-Tensor BatchNormBase::forward(const Tensor& input) {
+std::int64_t BatchNormBase::channels_of(const Tensor& input) const {
   if (input.dim() != dims_ && input.dim() != or_dims_) {
     const std::string dims =
         dims_ == or_dims_ ? concat(dims_, "D") : concat(dims_, "D or ", or_dims_, "D");
     throw ValueError(concat("expected ", dims, " input (got ", input.dim(),
                             "D input): its shape is ", bracketed(input.shape())));
   }
+  return input.size(1);
+}
+
+Tensor BatchNormBase::forward(const Tensor& input) {
+  channels_of(input);
   double factor = momentum.value_or(0);
   const bool tracks = training() && track_running_stats;
   if (tracks && num_batches_tracked.defined()) {
@@ -99,17 +118,22 @@ InstanceNormBase::InstanceNormBase(std::int64_t channels, const Options& options
                           .bias = options.bias}),
       unbatched_(unbatched) {}
 
-Tensor InstanceNormBase::forward(const Tensor& input) {
+std::int64_t InstanceNormBase::channels_of(const Tensor& input) const {
   if (input.dim() != unbatched_ && input.dim() != unbatched_ + 1) {
     throw ValueError(concat("expected ", unbatched_, "D or ", unbatched_ + 1, "D input (got ",
                             input.dim(), "D input): its shape is ", bracketed(input.shape())));
   }
+  return input.size(input.dim() - unbatched_);
+}
+
+Tensor InstanceNormBase::forward(const Tensor& input) {
+  const std::int64_t channels = channels_of(input);
   const std::int64_t dim = input.dim() - unbatched_;
-  if (input.size(dim) != num_features) {
+  if (channels != num_features) {
     if (affine) {
       throw ValueError(concat("expected input's size at dim=", dim, " to match num_features (",
-                              num_features, "), but got: ", input.size(dim),
-                              ": the input is of shape ", bracketed(input.shape())));
+                              num_features, "), but got: ", channels, ": the input is of shape ",
+                              bracketed(input.shape())));
     }
     warn(concat("input's size at dim=", dim, " does not match num_features. You can silence this ",
                 "warning by not passing in num_features, which is not used because affine=False"));

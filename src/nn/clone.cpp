@@ -4,11 +4,13 @@
 
 #include "base/text.h"
 #include "core/body_editor.h"
+#include "core/uninitialized.h"
 #include "nn/slot_editor.h"
 #include "tenon/autograd.h"
 #include "tenon/error.h"
 #include "tenon/flattened.h"
 #include "tenon/nn/module.h"
+#include "tenon/uninitialized.h"
 #include "tenon/wrapper.h"
 
 namespace tenon::nn::detail {
@@ -140,7 +142,9 @@ Tensor CloneRun::copy(const Tensor& original) {
   }
   const NoGradScope no_grad;
   Tensor copied;
-  if (original.body().is_wrapper()) {
+  if (is_lazy(original)) {
+    copied = uninitialized_like(original);
+  } else if (original.body().is_wrapper()) {
     copied = copy_wrapper(original);
   } else {
     const auto shared =

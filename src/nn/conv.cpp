@@ -10,6 +10,7 @@
 #include "tenon/nn/init.h"
 #include "tenon/ops.h"
 #include "tenon/padding.h"
+#include "tenon/uninitialized.h"
 
 namespace tenon::nn::detail {
 
@@ -90,6 +91,7 @@ ConvBase<Base>::ConvBase(const Setting& s)
 
 template <class Base>
 void ConvBase<Base>::reset_parameters() {
+  if (is_lazy(weight) || is_lazy(bias)) return;
   init::kaiming_uniform_(weight, {.a = std::sqrt(5.0)});
   if (!bias.defined()) return;
   const Shape& shape = weight->shape();

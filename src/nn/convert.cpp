@@ -19,6 +19,7 @@
 #include "tenon/factories.h"
 #include "tenon/flattened.h"
 #include "tenon/nn/module.h"
+#include "tenon/uninitialized.h"
 
 namespace tenon::nn {
 
@@ -152,6 +153,11 @@ class Conversion {
       }
     }
     Replacement one{&slot, converted(old), How::nothing};
+    if (is_lazy(old) && !one.fresh.is(old)) {
+      stage_lazy(one, old);
+      replacements_.push_back(std::move(one));
+      return;
+    }
     if (slot.kind() == TensorSlot::Kind::buffer) {
       // Buffers are replaced, whatever the policy.
       one.how = one.fresh.is(old) ? How::nothing : How::rebind;
@@ -160,6 +166,18 @@ class Conversion {
       stage_grad(one, old, index);
     }
     replacements_.push_back(std::move(one));
+  }
+
+  // A tensor without a shape changes its dtype or its device, whatever the policy, and stays the
+  // tensor it is.
+  void stage_lazy(Replacement& one, const Tensor& old) const {
+    one.how = How::swap;
+    if (one.slot->kind() == TensorSlot::Kind::buffer) {
+      one.how = How::rebind;
+    } else if (!is_lazy(one.fresh)) {
+      one.fresh = make_parameter(one.fresh, old.requires_grad());
+    }
+    if (one.how == How::swap) check(old, one.fresh, *one.slot, "");
   }
 
   void stage_parameter(Replacement& one, const Tensor& old) const {
@@ -282,7 +300,7 @@ Module& Module::to(const ModuleToOptions& options) {
   const Function f = [&](const Tensor& tensor) {
     ToOptions one{.device = options.device, .non_blocking = options.non_blocking};
     if (tensor.is_floating_point() || tensor.is_complex()) one.dtype = options.dtype;
-    if (options.memory_format && (tensor.dim() == 4 || tensor.dim() == 5))
+    if (options.memory_format && !is_lazy(tensor) && (tensor.dim() == 4 || tensor.dim() == 5))
       one.memory_format = *options.memory_format;
     try {
       return tensor.to(one);
@@ -318,7 +336,10 @@ Module& Module::type(DType dtype) {
 
 Module& Module::to_empty(Device device, const ToEmptyOptions& options) {
   convert_all(
-      *this, [&](const Tensor& tensor) { return empty_like(tensor, {.device = device}); },
+      *this,
+      [&](const Tensor& tensor) {
+        return is_lazy(tensor) ? tensor.to(device) : empty_like(tensor, {.device = device});
+      },
       options.recurse, true);
   return *this;
 }

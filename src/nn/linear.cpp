@@ -7,6 +7,7 @@
 #include "tenon/factories.h"
 #include "tenon/functional.h"
 #include "tenon/nn/init.h"
+#include "tenon/uninitialized.h"
 
 namespace tenon::nn {
 
@@ -21,6 +22,7 @@ Linear::Linear(std::int64_t in, std::int64_t out, const Options& options)
 }
 
 void Linear::reset_parameters() {
+  if (is_lazy(weight) || is_lazy(bias)) return;
   // With this slope the bound is 1 / sqrt(in_features), but for the last bits, which are PyTorch's.
   init::kaiming_uniform_(weight, {.a = std::sqrt(5.0)});
   if (!bias.defined()) return;

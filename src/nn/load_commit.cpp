@@ -15,6 +15,7 @@
 #include "nn/slot_editor.h"
 #include "tenon/autograd.h"
 #include "tenon/error.h"
+#include "tenon/nn/lazy.h"
 #include "tenon/nn/module.h"
 
 namespace tenon::nn::detail {
@@ -45,7 +46,9 @@ void LoadPlan::stage_one(LoadAction& action) {
     case How::nothing:
     case How::renew: return;
     case How::rebind:
-      action.staged = action.value.is_parameter() ? action.value : like_own(own, action.value);
+      action.staged = is_lazy(own) && is_lazy(action.value) ? lazy_value(own, action.value)
+                      : action.value.is_parameter()         ? action.value
+                                                            : like_own(own, action.value);
       action.staged = registered(action.slot->owner(), action.slot->name(),
                                  std::move(action.staged), action.slot->kind());
       // So that it can be told to require grad without asking for memory.
@@ -55,6 +58,10 @@ void LoadPlan::stage_one(LoadAction& action) {
       action.staged = is_parameter ? like_own(own, own) : own.detach();
       break;
     case How::swap: {
+      if (is_lazy(own)) {
+        action.staged = lazy_value(own, action.value);
+        break;
+      }
       const bool dense = is_dense(own) && is_dense(action.value);
       // A dense tensor is aliased, which is what its module_load does.
       Tensor loaded = action.value;
@@ -254,6 +261,7 @@ void LoadPlan::commit(const std::function<void()>& copies) {
     }
   }
   commit_tensors();
+  for (LazyModuleMixin* lazy : lazy_modules_) lazy->loaded();
   try {
     for (const auto& action : at_commit_) action();
     for (const HookPoint& point : committed_points_)

@@ -20,6 +20,7 @@
 #include "tenon/autograd.h"
 #include "tenon/body.h"
 #include "tenon/error.h"
+#include "tenon/nn/lazy.h"
 #include "tenon/nn/module.h"
 #include "tenon/ops.h"
 
@@ -105,6 +106,7 @@ void LoadPlan::run_guarded(Module& module, const char* what, const std::function
 void LoadPlan::visit(Module& module, Source& source) {
   const std::size_t prefix_length = path_.size();
   Visit here{&module, &source, &path_};
+  const Visit* const outer = std::exchange(here_, &here);
   const bool outer_shared = std::exchange(shared_, shared_ || SlotEditor::places(module) > 1);
   const ModuleExtras* extras = SlotEditor::extras(module);
   {
@@ -122,6 +124,7 @@ void LoadPlan::visit(Module& module, Source& source) {
     }
     path_.resize(prefix_length);
   }
+  here_ = outer;
   if (!here.scanned) unscanned_.push_back(path_);
   ++order_;
   const auto slots = module.child_slots();
@@ -195,10 +198,11 @@ void LoadPlan::load_own(Visit& visit) {
 std::string LoadPlan::failure(const LoadAction& action, const std::string& what) const {
   const bool swaps =
       action.how == LoadAction::How::swap || action.how == LoadAction::How::copy_and_swap;
-  return concat("While ", swaps ? "swapping" : "copying", " the parameter named \"", action.key,
-                "\", whose dimensions in the model are ", size_text(action.slot->get().shape()),
-                " and whose dimensions in the checkpoint are ", size_text(action.value.shape()),
-                ", an exception occurred : (", Value(what), ",).");
+  return concat(
+      "While ", swaps ? "swapping" : "copying", " the parameter named \"", action.key,
+      "\", whose dimensions in the model are ", size_text(action.slot->get().layout().shape),
+      " and whose dimensions in the checkpoint are ", size_text(action.value.layout().shape),
+      ", an exception occurred : (", Value(what), ",).");
 }
 
 void LoadPlan::take(TensorSlot& slot, const Value& value, std::string_view key) {
@@ -209,6 +213,7 @@ void LoadPlan::take(TensorSlot& slot, const Value& value, std::string_view key) 
                         "received <class '",
                         value.type_name(), "'>"));
   }
+  if (is_lazy(own) || is_lazy(value.as_tensor())) return take_lazy(slot, value.as_tensor(), key);
   LoadAction action{&slot, key,       value.as_tensor(),
                     {},    How::copy, static_cast<std::uint32_t>(actions_.size())};
   Tensor& incoming = action.value;
@@ -248,6 +253,7 @@ bool LoadPlan::can_renew(const LoadAction& action) const {
 
 bool LoadPlan::decide(LoadAction& action) {
   const Tensor &own = action.slot->get(), &incoming = action.value;
+  if (is_lazy(own)) return decide_lazy(action);
   const bool own_meta = own.device().is_meta(), incoming_meta = incoming.device().is_meta();
   const bool dense = !own.body().is_wrapper() && !incoming.body().is_wrapper();
   if (options_.assign) {
@@ -333,7 +339,7 @@ void LoadPlan::find_unexpected() {
 
 bool LoadPlan::differs(const LoadAction& earlier, const LoadAction& later) const {
   const Tensor &a = earlier.value, &b = later.value;
-  if (a.is(b)) return false;
+  if (a.is(b) || (is_lazy(a) && is_lazy(b))) return false;
   if (same_) return !same_(a, b);
   const bool dense = !a.body().is_wrapper() && !b.body().is_wrapper();
   if (dense && a.storage().is(b.storage()) && a.storage_offset() == b.storage_offset() &&
@@ -357,8 +363,8 @@ void LoadPlan::check_meta() {
   for (const LoadAction& action : actions_) {
     if (action.how != How::rebind && action.how != How::swap && action.how != How::renew) continue;
     const Tensor& own = action.slot->get();
-    given[own.cell().get()] =
-        !from_file_ && action.value.is_meta() && (options_.assign || own.is_meta());
+    const bool on_meta = is_lazy(own) && !options_.assign ? own.is_meta() : action.value.is_meta();
+    given[own.cell().get()] = !from_file_ && on_meta && (options_.assign || own.is_meta());
   }
   std::vector<std::string> left;
   const NamedOptions every_name{.remove_duplicate = false};

@@ -20,6 +20,10 @@
 #include "tenon/nn/slots.h"
 #include "tenon/tensor.h"
 
+namespace tenon::nn {
+class LazyModuleMixin;
+}
+
 namespace tenon::nn::detail {
 
 // A module on the walk.
@@ -94,6 +98,8 @@ class LoadPlan {
   // For LoadContext.
   void load_own(Visit& visit);
   void take(TensorSlot& slot, const Value& value, std::string_view key);
+  // Where one of the two has no shape.
+  void take_lazy(TensorSlot& slot, const Tensor& value, std::string_view key);
   // A key that lives as long as the plan.
   std::string_view keep(std::string_view key) { return keys_.emplace_back(key); }
   Source& editable(Visit& visit);
@@ -129,6 +135,9 @@ class LoadPlan {
     if (slot.get().cell()->use_count() > 1) left_out_.push_back(&slot);
   }
   bool differs(const LoadAction& earlier, const LoadAction& later) const;
+  Shape lazy_shape(const TensorSlot& slot, const Shape& incoming) const;
+  bool decide_lazy(LoadAction& action);
+  Tensor lazy_value(const Tensor& own, const Tensor& value) const;
   void stage_one(LoadAction& action);
   void check_again();
   void set_extra_states();
@@ -138,6 +147,8 @@ class LoadPlan {
   void prefetch(std::size_t at) const;
 
   Module& root_;
+  const Visit* here_ = nullptr;                 // the module that the walk is at
+  std::vector<LazyModuleMixin*> lazy_modules_;  // that are given shapes, some several times
   const StateDict& state_;
   LoadStateDictOptions options_;
   bool swap_;

@@ -8,6 +8,7 @@
 #include "tenon/autograd.h"
 #include "tenon/error.h"
 #include "tenon/nn/module.h"
+#include "tenon/uninitialized.h"
 
 namespace tenon::nn {
 
@@ -67,7 +68,9 @@ void Module::save_to_state_dict(StateDict& destination, const std::string& prefi
     if (!slot.defined() || !slot.persistent()) return;
     key.resize(prefix.size());
     key += slot.name();
-    destination.set(key, keep_vars ? slot.get() : slot.get().detach());
+    // One without a shape is there itself: there is nothing to be detached.
+    const bool itself = keep_vars || is_lazy(slot.get());
+    destination.set(key, itself ? slot.get() : slot.get().detach());
   };
   for (const TensorSlot* slot : parameters_) put(*slot);
   for (const TensorSlot* slot : buffers_) put(*slot);

@@ -15,6 +15,7 @@
 #include "tenon/arithmetic.h"
 #include "tenon/autograd.h"
 #include "tenon/error.h"
+#include "tenon/nn/lazy.h"
 #include "tenon/ops.h"
 #include "tenon/threads.h"
 
@@ -147,10 +148,26 @@ Tensor gathered(const std::vector<Tensor>& outputs, std::int64_t dim) {
   return stack(outputs);
 }
 
+// A module that does not know its sizes cannot be several: each would find out for itself.
+void check_initialized(const Module& module) {
+  for (const Module* each : module.modules()) {
+    const auto* lazy = dynamic_cast<const LazyModuleMixin*>(each);
+    bool open = lazy != nullptr && lazy->is_waiting();
+    for (const TensorSlot* slot : each->parameter_slots()) open = open || is_lazy(*slot);
+    for (const TensorSlot* slot : each->buffer_slots()) open = open || is_lazy(*slot);
+    if (!open) continue;
+    throw Error(
+        concat("Modules with uninitialized parameters can't be used with `DataParallel`. Run a "
+               "dummy forward pass to correctly initialize the modules (this one has a ",
+               each->type_name(), ")"));
+  }
+}
+
 }  // namespace
 
 std::vector<std::shared_ptr<Module>> replicate(const Module& module, std::int64_t n,
                                                const ReplicateOptions& options) {
+  check_initialized(module);
   if (n < 0) throw ValueError(concat("replicate expects a number of replicas, got ", n));
   std::vector<std::shared_ptr<Module>> replicas;
   for (std::int64_t i = 0; i < n; ++i)
@@ -230,6 +247,7 @@ void reduce_gradients(const Module& module, const std::vector<const Module*>& re
 }
 
 Tensor data_parallel(Module& module, const Tensor& input, const DataParallelOptions& options) {
+  check_initialized(module);
   const std::int64_t replicas = options.replicas.value_or(get_num_threads());
   if (replicas < 1)
     throw ValueError(concat("data_parallel expects at least one replica, got ", replicas));

@@ -8,6 +8,7 @@
 #include "core/body_editor.h"
 #include "core/device_table.h"
 #include "core/element_copy.h"
+#include "core/uninitialized.h"
 #include "ops/gradients.h"
 #include "ops/operands.h"
 #include "ops/state.h"
@@ -152,6 +153,8 @@ Tensor Tensor::to(const ToOptions& options) const {
   const bool nothing_changes =
       device == layout.device && dtype == layout.dtype && is_contiguous(options.memory_format);
   if (nothing_changes && !options.copy) return *this;
+  if (is_uninitialized(body())) [[unlikely]]
+    return uninitialized_like(*this, dtype, device);
   return call<op::to_copy>(*this, options.dtype, options.device, options.non_blocking,
                            options.memory_format);
 }

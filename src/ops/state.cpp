@@ -8,6 +8,7 @@
 #include "base/thread_state.h"
 #include "core/alias.h"
 #include "core/body_editor.h"
+#include "core/uninitialized.h"
 #include "dispatch/wrapper_order.h"
 #include "tenon/error.h"
 #include "tenon/tensor.h"
@@ -17,6 +18,7 @@ namespace tenon {
 
 bool can_set_data(const Body& a, const Body& b) {
   if (a.is_wrapper() != b.is_wrapper()) return false;
+  if (is_uninitialized(a) || is_uninitialized(b)) return is_uninitialized(a) && is_uninitialized(b);
   if (a.is_wrapper()) {
     return *static_cast<const WrapperBody&>(a).wrapper_class().type ==
            *static_cast<const WrapperBody&>(b).wrapper_class().type;

@@ -58,6 +58,8 @@ class TENON_API NormBase : public Layer {
 
  protected:
   NormBase(std::int64_t num_features, const BatchNormOptions& options);
+  // Of a layer that was made without tensors: those that the options ask for, without shapes.
+  void make_lazy(const BatchNormOptions& options);
   void load_from_state_dict(LoadContext& context) override;
 };
 
@@ -70,6 +72,8 @@ class TENON_API BatchNormBase : public NormBase {
   BatchNormBase(std::int64_t num_features, const Options& options, std::int64_t dims,
                 std::int64_t or_dims);
   Tensor forward(const Tensor& input) override;
+  // How many an input has. ValueError if it is none for this layer.
+  std::int64_t channels_of(const Tensor& input) const;
 
  private:
   std::int64_t dims_, or_dims_;
@@ -103,6 +107,8 @@ class TENON_API InstanceNormBase : public NormBase {
   InstanceNormBase(std::int64_t num_features, const Options& options, std::int64_t unbatched);
   Tensor forward(const Tensor& input) override;
   void load_from_state_dict(LoadContext& context) override;
+  // How many an input has. ValueError if it is none for this layer.
+  std::int64_t channels_of(const Tensor& input) const;
 
  private:
   std::int64_t unbatched_;

@@ -52,6 +52,7 @@ class Callable;
 template <class R, class... A>
 class Callable<R(A...)> : public Module {
  public:
+  using Signature = R(A...);
   using Args = std::tuple<std::decay_t<A>...>;
   using Result = R;
   using ForwardPreHook = std::function<void(Module&, Args& args)>;
@@ -114,6 +115,9 @@ class Callable<R(A...)> : public Module {
   Callable(const Callable&) = default;
 
   virtual R forward(A... args) = 0;
+
+  // What a handle's remove() does, of a module that may be a clone since.
+  void remove_forward_pre_hook(std::uint64_t id) { pre_hooks_.remove(id); }
 
  private:
   template <class T>

@@ -73,6 +73,12 @@ class HookList {
     table_->add({id, always_call, std::move(hook)}, prepend);
     return {table_, id};
   }
+  // By the number its handle has, also in a clone. A list without hooks costs nothing again.
+  void remove(std::uint64_t id) {
+    if (!table_) return;
+    table_->remove(id);
+    if (table_->empty()) table_.reset();
+  }
   template <class... A>
   void run(A&&... args) const {
     if (empty()) return;

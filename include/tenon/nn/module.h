@@ -106,14 +106,19 @@ class TENON_API Module {
   virtual std::string extra_repr() const;
   // PyTorch's text, character for character.
   virtual std::string repr() const;
-  // This module as another class, or null if it is none.
+  // This module as another class, or null if it is none. A module that was lazy and is not any more
+  // (tenon/nn/lazy.h) is none of the lazy classes.
   template <class M>
   M* as() {
-    return dynamic_cast<M*>(this);
+    return const_cast<M*>(std::as_const(*this).as<M>());
   }
   template <class M>
   const M* as() const {
-    return dynamic_cast<const M*>(this);
+    const M* found = dynamic_cast<const M*>(this);
+    if constexpr (requires { found->became_plain(); }) {
+      if (found != nullptr && found->became_plain()) return nullptr;
+    }
+    return found;
   }
 
   // What is in it. Null entries are passed over; a tensor or module that has several names comes

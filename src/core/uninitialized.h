@@ -1,0 +1,39 @@
+// The body of a tensor that has neither shape nor data. It counts as a wrapper, so that whoever
+// looks for what is unusual finds it on the way that is slow already (the dispatcher, loads,
+// clones); unlike other wrappers it has no class of its own that could be asked.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tenon/api.h"
+#include "tenon/body.h"
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+class TENON_API UninitializedBody final : public Body {
+ public:
+  UninitializedBody(DType dtype, Device device);
+  ~UninitializedBody() override;
+  std::string type_name() const override;
+  std::optional<std::string> repr() const override;
+};
+
+inline bool is_uninitialized(const Body& body) noexcept {
+  return body.is_wrapper() && dynamic_cast<const UninitializedBody*>(&body) != nullptr;
+}
+
+TENON_API Tensor make_uninitialized(DType dtype, Device device, bool is_parameter,
+                                    bool requires_grad);
+// Another one, with a dtype or a device of its own. DTypeError if it could not require grad.
+TENON_API Tensor uninitialized_like(const Tensor& tensor, std::optional<DType> dtype = {},
+                                    std::optional<Device> device = {});
+
+// The sentences PyTorch has for it.
+TENON_API extern const std::string_view kUninitializedShape;
+[[noreturn]] TENON_API void throw_uninitialized_shape();
+[[noreturn]] TENON_API void throw_uninitialized_use(std::string_view what, const Body& body);
+
+}  // namespace tenon
