@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "core/body_editor.h"
+#include "core/uninitialized.h"
 #include "io/tree_map.h"
 #include "tenon/error.h"
 
@@ -65,7 +66,7 @@ Value flattened_value(const Body& body, const Tensor& tensor) {
 
 Value with_flattened(const Value& tree) {
   return mapped_tensors(tree, [](const Tensor& tensor) -> Value {
-    if (!tensor.body().is_wrapper()) return tensor;
+    if (!tensor.body().is_wrapper() || is_uninitialized(tensor.body())) return tensor;
     return with_flattened(flattened_value(tensor.body(), tensor));
   });
 }

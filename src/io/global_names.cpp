@@ -30,6 +30,8 @@ constexpr Name kNames[] = {
     {"torch.serialization", "_get_layout", Role::layout},
     {"torch", "Tensor", Role::tensor_class},
     {"torch.nn.parameter", "Parameter", Role::parameter_class},
+    {"torch.nn.parameter", "UninitializedParameter", Role::uninitialized_parameter},
+    {"torch.nn.parameter", "UninitializedBuffer", Role::uninitialized_buffer},
     {"torch._utils", "_rebuild_tensor", Role::rebuild_tensor},
     {"torch._utils", "_rebuild_tensor_v2", Role::rebuild_tensor_v2},
     {"torch._utils", "_rebuild_tensor_v3", Role::rebuild_tensor_v3},

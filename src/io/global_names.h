@@ -40,6 +40,8 @@ enum class Role : std::uint8_t {
   rebuild_quantized,
   rebuild_nested,
   rebuild_from_type,
+  uninitialized_parameter,
+  uninitialized_buffer,
 };
 
 // A name and, if it is that of a dtype or a class of storages, which.

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "core/device_table.h"
+#include "core/uninitialized.h"
 #include "core/value_depth.h"
 #include "io/composites.h"
 #include "io/flattened.h"
@@ -228,6 +229,7 @@ class Pickler {
   // ---- tensors
 
   void tensor(const Tensor& tensor, const void* identity, int depth) {
+    if (is_uninitialized(tensor.body())) return uninitialized(tensor, identity);
     if (tensor.body().is_wrapper()) {
       held_.push_back(flattened_value(tensor.body(), tensor));
       value(held_.back(), depth + 1);
@@ -255,6 +257,18 @@ class Pickler {
     out_.remember(nullptr);
     state(attributes, depth);
     call(4, identity);
+  }
+  // The class with requires_grad, as PyTorch writes it; dtype and device, which are lost there, are
+  // further arguments that it takes, where they are not the usual ones.
+  void uninitialized(const Tensor& tensor, const void* identity) {
+    const bool usual = tensor.dtype() == float32 && tensor.is_cpu();
+    out_.global("torch.nn.parameter", tensor.body().type_name());
+    out_.boolean(tensor.requires_grad());
+    if (!usual) {
+      device(tensor.device());
+      out_.global("torch", info(tensor.dtype()).name);
+    }
+    call(usual ? 1 : 3, identity);
   }
   void state(const std::vector<std::pair<std::string, Value>>& attributes, int depth) {
     out_.op(kEmptyDict);

@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "core/uninitialized.h"
 #include "core/value_depth.h"
 #include "io/tensor_calls.h"
 #include "tenon/error.h"
@@ -158,6 +159,10 @@ class Rebuilder : private TensorCalls {
 
   // ---- tensors that are made of others
 
+  static bool has_shape(const Value& value) {
+    return value.is_tensor() && !is_uninitialized(value.as_tensor().body());
+  }
+
   // A parameter is its data with two flags; the data is made here, so that it can be given them.
   Value of_parameter(const Arguments& args, Role role, int depth) {
     const bool stateful = role == Role::rebuild_parameter_with_state;
@@ -166,6 +171,7 @@ class Rebuilder : private TensorCalls {
     hooks(args, args.items[2]);
     const Value data = value(args.items[0], depth + 1);
     if (!data.is_tensor()) return composite_parameter(args, data);
+    if (!has_shape(data)) wrong(args, "a parameter of something that is no tensor");
     if (requires_grad && !is_differentiable(data.as_tensor().dtype()))
       wrong(args, "a parameter of whole numbers cannot require grad");
     const Tensor made = maker_.parameter(data.as_tensor(), requires_grad);
@@ -194,6 +200,30 @@ class Rebuilder : private TensorCalls {
     } else {
       apply(state);
     }
+  }
+
+  // requires_grad, which is all that PyTorch writes, device and dtype. Of a buffer also whether it
+  // is persistent, which is its slot's to say.
+  Value of_uninitialized(const Arguments& args, Role kind, int depth) {
+    const bool is_parameter = kind == Role::uninitialized_parameter;
+    need(args, 0, is_parameter ? 3 : 4);
+    const auto given = [&](std::size_t i) {
+      return i < args.items.size() && args.items[i].kind != ItemKind::none;
+    };
+    bool requires_grad = is_parameter;
+    Device device = Device::cpu();
+    DType type = float32;
+    if (!args.items.empty()) requires_grad = boolean(args, args.items[0], "requires_grad");
+    if (given(1)) {
+      const Value where = value(args.items[1], depth + 1);
+      if (where.kind() != Value::Kind::device) wrong(args, "its device is none");
+      // As of tensors that were elsewhere: here they can be on the CPU, and on meta.
+      if (where.as_device().is_meta()) device = Device::meta();
+    }
+    if (given(2)) type = dtype(args, args.items[2]);
+    if (requires_grad && !is_differentiable(type))
+      wrong(args, concat("a tensor of ", info(type).name, " cannot require grad"));
+    return make_uninitialized(type, device, is_parameter, requires_grad);
   }
 
   // func(*args) of a tensor class, and its attributes.
@@ -242,7 +272,7 @@ class Rebuilder : private TensorCalls {
                                         : "row_indices",
                                  "values"};
     for (std::size_t i = 0; i < tensors; ++i) {
-      if (!parts[i].is_tensor()) wrong(args, concat(names[i], " are no tensor"));
+      if (!has_shape(parts[i])) wrong(args, concat(names[i], " are no tensor"));
       fields.emplace_back(names[i], parts[i]);
     }
     fields.emplace_back("size", parts[tensors]);
@@ -292,7 +322,7 @@ class Rebuilder : private TensorCalls {
       if (parts[2].kind() != Value::Kind::integer) wrong(args, "a zero point that is no integer");
       return;
     }
-    if (!parts[1].is_tensor() || !parts[2].is_tensor())
+    if (!has_shape(parts[1]) || !has_shape(parts[2]))
       wrong(args, "scales or zero points that are no tensors");
     if (parts[3].kind() != Value::Kind::integer || parts[3].as_int() < 0 ||
         parts[3].as_int() >= static_cast<std::int64_t>(shape.size()))
@@ -310,7 +340,7 @@ class Rebuilder : private TensorCalls {
     std::vector<Value::Entry> fields;
     for (std::size_t i = 0; i < 4; ++i) {
       Value part = value(args.items[i], depth + 1);
-      if (!part.is_tensor()) wrong(args, concat("its ", names[i], " are no tensor"));
+      if (!has_shape(part)) wrong(args, concat("its ", names[i], " are no tensor"));
       fields.emplace_back(names[i], std::move(part));
     }
     return Value::object(std::string(kNestedName), Value::tuple({}),
@@ -355,6 +385,8 @@ class Rebuilder : private TensorCalls {
       case Role::rebuild_quantized: return of_quantized(args, depth);
       case Role::rebuild_nested: return of_nested(args, depth);
       case Role::rebuild_from_type: return of_type(args, depth);
+      case Role::uninitialized_parameter:
+      case Role::uninitialized_buffer: return of_uninitialized(args, kind, depth);
       case Role::unknown:
         if (inert_) return as_object(call, depth);
         [[fallthrough]];

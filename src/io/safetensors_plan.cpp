@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "core/uninitialized.h"
 #include "io/flattened.h"
 #include "io/overlay.h"
 #include "io/tensors.h"
@@ -45,6 +46,12 @@ bool is_dict_of_tensors(const Value& tree) {
 SafetensorsPlan::SafetensorsPlan(const Value& tree, Supply& supply, bool strict)
     : supply_(supply), strict_(strict) {
   const Value whole = with_flattened(tree);
+  for_each_tensor(whole, [](const Tensor& tensor) {
+    if (!is_uninitialized(tensor.body())) return;
+    throw ValueError(concat("save: an ", tensor.body().type_name(),
+                            " has no shape yet, and safetensors holds none: initialise the module "
+                            "with a forward pass first, or save a .pth"));
+  });
   name_tensors(whole);
   describe(whole);
   find_aliases();

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "core/module_state.h"
+#include "core/uninitialized.h"
 #include "io/rebuild.h"
 #include "tenon/error.h"
 
@@ -59,6 +60,8 @@ void Walk::at(const Value& value, const std::string& name, bool top) {
     throw FormatError(file_, 0, "names that are too long together when they are written out");
   switch (value.kind()) {
     case Value::Kind::tensor: {
+      // One without a shape is in the tree, and nothing of it is in the file.
+      if (is_uninitialized(value.as_tensor().body())) return;
       const bool part = whole_ != nullptr;
       if (!part) whole_ = &name;
       visit(name, value.as_tensor());

@@ -1,0 +1,455 @@
+// State dicts and files of lazy modules: what is in them, and what loading them into lazy and other
+// modules does. fixtures/make_lazy.py has PyTorch write the files.
+#include <filesystem>
+
+#include "support/archive_id.h"
+#include "support/matchers.h"
+#include "support/modules.h"
+#include "support/temp_dir.h"
+#include "tenon/tenon.h"
+
+namespace tenon::nn {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string kFixtures = TENON_SOURCE_DIR "/tests/nn/fixtures/";
+
+class LazyMLP : public Layer {
+ public:
+  Child<LazyLinear> fc1{this, "fc1", 10};
+  Child<ReLU> relu1{this, "relu1"};
+  Child<LazyLinear> fc2{this, "fc2", 1};
+  Child<ReLU> relu2{this, "relu2"};
+
+ protected:
+  Tensor forward(const Tensor& x) override { return relu2(fc2(relu1(fc1(x)))); }
+};
+
+// As in make_lazy.py.
+class Mixed : public Layer {
+ public:
+  Child<LazyConv2d> conv{this, "conv", 6, 3};
+  Child<LazyBatchNorm2d> norm{this, "norm"};
+  Child<Conv2d> eager{this, "eager", 6, 5, 2};
+  Child<LazyConvTranspose2d> up{this, "up", 4, 2};
+  Child<LazyInstanceNorm2d> style{this, "style"};
+  Child<LazyLinear> head{this, "head", 3};
+  Child<Linear> last{this, "last", 3, 2};
+
+ protected:
+  Tensor forward(const Tensor& x) override {
+    return last(head(style(up(eager(norm(conv(x))))).flatten(1)));
+  }
+};
+
+TEST(LazyDraws, ComeInPyTorchsOrder) {
+  const Value drawn = load(kFixtures + "lazy_drawn.pth");
+  for (const auto& [seed, state] : drawn.entries()) {
+    manual_seed(std::stoull(seed.as_string()));
+    Mixed net;
+    net(ones({2, 3, 8, 8}));
+    EXPECT_TRUE(equal(rand({3}), state.find("after")->as_tensor()));
+    for (const auto& [name, parameter] : net.named_parameters())
+      EXPECT_TRUE(equal(parameter, state.find(name)->as_tensor())) << name << " of seed " << seed;
+  }
+}
+
+TEST(LazyState, HasTheTensorsThemselves) {
+  LazyBatchNorm1d norm;
+  const StateDict state = norm.state_dict();
+  EXPECT_THAT(keys_of(state),
+              ElementsAre("weight", "bias", "running_mean", "running_var", "num_batches_tracked"));
+  EXPECT_TRUE(state.at("weight").as_tensor().is(norm.weight));
+  EXPECT_TRUE(state.at("running_mean").as_tensor().is(norm.running_mean));
+  EXPECT_FALSE(state.at("num_batches_tracked").as_tensor().is(norm.num_batches_tracked));
+  EXPECT_EQ(state.at("running_mean").repr(), "<UninitializedBuffer>");
+  EXPECT_EQ(state.metadata().repr(), "OrderedDict({'': {'version': 2}})");
+}
+
+TEST(LazyLoad, TakesShapesAndKeepsDtypeDeviceAndIdentity) {
+  LazyMLP from, net;
+  from(ones({10, 6}));
+  net.double_();
+  net.fc1->weight->requires_grad_(false);
+  const Tensor weight = net.fc1->weight;
+  net.load_state_dict(from.state_dict());
+  EXPECT_TRUE(net.fc1->weight.get().is(weight));
+  EXPECT_EQ(weight.dtype(), float64);
+  EXPECT_FALSE(weight.requires_grad());
+  EXPECT_TRUE(net.fc1->bias->requires_grad());
+  EXPECT_TRUE(equal(weight, from.fc1->weight->to(float64)));
+  EXPECT_EQ(net.fc1->in_features, 6);
+  EXPECT_EQ(net.repr(), from.repr());
+  EXPECT_EQ(net.fc1->Module::as<LazyLinear>(), nullptr);
+}
+
+TEST(LazyLoad, WithAssignTakesTheTensorsThatCome) {
+  LazyMLP from, net;
+  from.double_();
+  from(ones({10, 6}, {.dtype = float64}));
+  const StateDict state = from.state_dict();
+  net.load_state_dict(state, {.assign = true});
+  EXPECT_EQ(net.fc1->weight->dtype(), float64);
+  EXPECT_EQ(net.fc1->weight->data_ptr(), from.fc1->weight->data_ptr());
+  EXPECT_TRUE(net.fc1->weight->requires_grad());
+  EXPECT_EQ(net.repr(), from.repr());
+}
+
+TEST(LazyLoad, OfAnotherLazyOneWithAssignTakesItsDtype) {
+  for (const ConversionPolicy policy : {ConversionPolicy::set_data, ConversionPolicy::swap}) {
+    const ConversionScope scope(policy);
+    LazyLinear from(4), net(4);
+    from.half();
+    const Tensor weight = net.weight;
+    EXPECT_TRUE(net.load_state_dict(from.state_dict()).empty());
+    EXPECT_EQ(net.weight->dtype(), float32);
+    net.load_state_dict(from.state_dict(), {.assign = true});
+    EXPECT_TRUE(is_lazy(net.weight));
+    EXPECT_EQ(net.weight->dtype(), float16);
+    EXPECT_FALSE(net.weight.get().is(from.weight));
+    EXPECT_EQ(net.weight.get().is(weight), policy == ConversionPolicy::swap);
+    EXPECT_EQ(net.type_name(), "LazyLinear");
+  }
+}
+
+TEST(LazyLoad, OfWidthsThatContradictWhatIsKnownIsRefusedAndNothingChanges) {
+  LazyLinear net(4);
+  expect_error<LoadError>([&] { net.load_state_dict(Linear(3, 9).state_dict()); },
+                          "size mismatch for weight: copying a param with shape torch.Size([9, 3]) "
+                          "from checkpoint, the shape in current model is torch.Size([4, 3]).",
+                          "size mismatch for bias: copying a param with shape torch.Size([9]) from "
+                          "checkpoint, the shape in current model is torch.Size([4]).");
+  EXPECT_TRUE(is_lazy(net.weight));
+  EXPECT_EQ(net.type_name(), "LazyLinear");
+  LazyConv2d conv(4, 3);
+  EXPECT_THROW(conv.load_state_dict(Conv2d(2, 4, 5).state_dict()), LoadError);
+  EXPECT_THROW(conv.load_state_dict(Conv1d(2, 4, 3).state_dict()), LoadError);
+  LazyConvTranspose2d up(4, 3, {.groups = 2});
+  EXPECT_THROW(up.load_state_dict(ConvTranspose2d(3, 2, 3).state_dict()), LoadError);
+  up.load_state_dict(ConvTranspose2d(6, 4, 3, {.groups = 2}).state_dict());
+  EXPECT_EQ(up.in_channels, 6);
+  LazyConv2d grouped(4, 3, {.groups = 2});
+  grouped.load_state_dict(Conv2d(6, 4, 3, {.groups = 2}).state_dict());
+  EXPECT_EQ(grouped.in_channels, 6);
+}
+
+TEST(LazyLoad, ANormWhoseTensorsDisagreeIsRefused) {
+  StateDict state = BatchNorm1d(3).state_dict();
+  state.set("running_mean", zeros({4}));
+  LazyBatchNorm1d norm;
+  expect_error<LoadError>([&] { norm.load_state_dict(state); },
+                          "size mismatch for running_mean: copying a param with shape "
+                          "torch.Size([4]) from checkpoint, the shape in current model is "
+                          "torch.Size([3]).");
+  EXPECT_TRUE(norm.has_uninitialized_params());
+}
+
+TEST(LazyLoad, MismatchedOnesCanBeLeftOut) {
+  LazyLinear net(4);
+  const auto report = net.load_state_dict(Linear(3, 9).state_dict(), {.skip_mismatched = true});
+  ASSERT_EQ(report.mismatched.size(), 2u);
+  EXPECT_EQ(report.mismatched[0].module, Shape({4, 3}));
+  EXPECT_TRUE(net.has_uninitialized_params());
+  net(ones({2, 5}));
+  EXPECT_EQ(net.in_features, 5);
+}
+
+TEST(LazyLoad, OfAPartLeavesTheRestToTheFirstCallWhichKeepsWhatWasLoaded) {
+  LazyLinear net(4);
+  EXPECT_THROW(net.load_state_dict(state_of({{"bias", Value(ones({4}))}})), LoadError);
+  EXPECT_TRUE(is_lazy(net.bias));
+  net.load_state_dict(state_of({{"bias", Value(full({4}, 7.0))}}), {.strict = false});
+  EXPECT_FALSE(is_lazy(net.bias));
+  EXPECT_TRUE(is_lazy(net.weight));
+  EXPECT_EQ(net.type_name(), "LazyLinear");
+  net(ones({2, 3}));
+  EXPECT_TRUE(equal(net.bias, full({4}, 7.0)));
+  EXPECT_EQ(net.repr(), "Linear(in_features=3, out_features=4, bias=True)");
+  LazyLinear other(4);
+  other.load_state_dict(state_of({{"weight", Value(ones({4, 3}))}}), {.strict = false});
+  EXPECT_EQ(other.in_features, 3);
+  EXPECT_EQ(other.type_name(), "LazyLinear");
+  expect_error<ValueError>(
+      [&] { other(ones({2, 5})); },
+      "The in_features inferred from input: 5 is not equal to in_features from self.weight: 3");
+  other(ones({2, 3}));
+  EXPECT_TRUE(equal(other.weight, ones({4, 3})));
+}
+
+TEST(LazyLoad, ThatFailsElsewhereLeavesItLazy) {
+  LazyMLP net, from;
+  from(ones({10, 6}));
+  StateDict state = copied(from.state_dict());
+  state.set("more", ones({1}));
+  EXPECT_THROW(net.load_state_dict(state), LoadError);
+  EXPECT_TRUE(is_lazy(net.fc1->weight));
+  EXPECT_EQ(net.fc1->type_name(), "LazyLinear");
+}
+
+TEST(LazyLoad, OnMetaTakesShapesAndWithAssignEverything) {
+  LazyMLP from;
+  from(ones({10, 6}));
+  const auto net = with_device("meta", [] { return make<LazyMLP>(); });
+  const WarningLog log;
+  net->load_state_dict(from.state_dict());
+  EXPECT_TRUE(net->fc1->weight->is_meta());
+  EXPECT_EQ(net->fc1->weight->shape(), Shape({10, 6}));
+  EXPECT_EQ(net->repr(), from.repr());
+  ASSERT_EQ(log.warnings.size(), 1u);
+  EXPECT_THAT(log.warnings[0], HasSubstr("copying from a non-meta parameter in the checkpoint"));
+  const auto other = with_device("meta", [] { return make<LazyMLP>(); });
+  EXPECT_THROW(other->load_state_dict(from.state_dict(), {.allow_meta = false}), LoadError);
+  EXPECT_TRUE(is_lazy(other->fc1->weight));
+  other->load_state_dict(from.state_dict(), {.assign = true, .allow_meta = false});
+  EXPECT_TRUE(other->fc1->weight->is_cpu());
+  // From meta there is nothing to be copied.
+  LazyMLP real;
+  expect_error<LoadError>([&] { real.load_state_dict(net->state_dict()); },
+                          "Cannot copy out of meta tensor; no data!");
+  EXPECT_TRUE(is_lazy(real.fc1->weight));
+}
+
+TEST(LazyLoad, OfTiedOnesGivesOneTensor) {
+  class Tied : public Module {
+   public:
+    Child<LazyLinear> a{this, "a", 4};
+    Child<LazyLinear> b{this, "b", 4};
+    Tied() { b->weight = a->weight; }
+  };
+  for (const bool assign : {false, true}) {
+    Tied net;
+    StateDict state;
+    const Linear from(3, 4);
+    state.set("a.weight", from.weight->detach());
+    state.set("a.bias", from.bias->detach());
+    state.set("b.weight", from.weight->detach());
+    state.set("b.bias", from.bias->detach());
+    net.load_state_dict(state, {.assign = assign});
+    EXPECT_TRUE(net.a->weight.get().is(net.b->weight));
+    EXPECT_TRUE(equal(net.a->weight, from.weight));
+    EXPECT_EQ(net.b->in_features, 3);
+    EXPECT_EQ(net.b->type_name(), "Linear");
+  }
+}
+
+TEST(LazyLoad, OfAUsersModuleWaitsForItsFirstCallUnlessItsClassSaysMore) {
+  class Scale : public Layer {
+   public:
+    Parameter scale{this, "scale"};
+
+   protected:
+    Tensor forward(const Tensor& x) override { return x * scale; }
+  };
+  class LazyScale : public Lazy<Scale> {
+   public:
+    LazyScale() { scale = uninitialized_parameter(); }
+    void initialize_parameters(const Tensor& /*input*/) override { ++calls; }
+    bool sizes_from_tensors() override { return knows; }
+    int calls = 0;
+    bool knows = false;
+  };
+  const StateDict state = state_of({{"scale", Value(full({3}, 2.0))}});
+  LazyScale waits;
+  waits.load_state_dict(state);
+  EXPECT_EQ(waits.type_name(), "LazyScale");
+  EXPECT_TRUE(equal(waits(ones({3})), full({3}, 2.0)));
+  EXPECT_EQ(waits.calls, 1);
+  EXPECT_EQ(waits.type_name(), "Scale");
+  LazyScale knows;
+  knows.knows = true;
+  knows.load_state_dict(state);
+  EXPECT_EQ(knows.type_name(), "Scale");
+  knows(ones({3}));
+  EXPECT_EQ(knows.calls, 0);
+}
+
+TEST(LazyOptimizers, FollowParametersThatMaterialise) {
+  const auto steps = [](auto make_optimizer) {
+    Sequential net(make<LazyLinear>(4), make<LazyLinear>(2));
+    auto optimizer = make_optimizer(net.parameters());
+    optimizer.step();  // there is nothing to be done
+    optimizer.zero_grad();
+    net(ones({3, 5})).sum().backward();
+    const Tensor before = net.get_parameter("0.weight").detach().clone();
+    optimizer.step();
+    EXPECT_FALSE(equal(net.get_parameter("0.weight"), before));
+    EXPECT_TRUE(optimizer.stale_parameters(net).empty());
+  };
+  steps([](const auto& p) { return optim::SGD(p, {.lr = 0.1, .momentum = 0.9}); });
+  steps([](const auto& p) { return optim::Adam(p, {.lr = 0.1}); });
+  steps([](const auto& p) { return optim::AdamW(p, {.lr = 0.1}); });
+  steps([](const auto& p) { return optim::RMSprop(p, {.lr = 0.1}); });
+  // What keeps state from the beginning needs shapes at the beginning, as in PyTorch.
+  LazyLinear lazy(4);
+  expect_error<Error>([&] { optim::Adagrad(lazy.parameters(), {.lr = 0.1}); }, "uninitialized");
+}
+
+TEST(LazyOptimizers, StepAsThoseThatWereMadeAfterwards) {
+  manual_seed(3);
+  LazyLinear early(4);
+  optim::Adam first(early.parameters(), {.lr = 0.1});
+  early(ones({3, 5}));
+  manual_seed(3);
+  LazyLinear late(4);
+  late(ones({3, 5}));
+  optim::Adam second(late.parameters(), {.lr = 0.1});
+  for (int i = 0; i < 3; ++i) {
+    for (LazyLinear* net : {&early, &late}) (*net)(ones({3, 5})).pow(2).sum().backward();
+    first.step();
+    second.step();
+  }
+  EXPECT_TRUE(equal(early.weight, late.weight));
+  EXPECT_TRUE(equal(early.bias, late.bias));
+}
+
+TEST(LazyFiles, AreWhatPyTorchWrites) {
+  const TempDir dir;
+  LazyMLP net;
+  save(net.state_dict(), dir.file("lazy_mlp.pth"));
+  EXPECT_TRUE(without_id(TempDir::read(dir.file("lazy_mlp.pth"))) ==
+              without_id(TempDir::read(kFixtures + "lazy_mlp.pth")));
+}
+
+TEST(LazyFiles, OfPyTorchAreRead) {
+  const StateDict state(load(kFixtures + "lazy_mlp.pth"));
+  EXPECT_EQ(state.repr(), LazyMLP().state_dict().repr());
+  LazyMLP net, full;
+  net.load_state_dict(state);
+  EXPECT_EQ(net.fc1->type_name(), "LazyLinear");
+  full(ones({2, 3}));
+  expect_error<LoadError>([&] { full.load_state_dict(state); }, "shape of an uninitialized");
+  const Value both = load(kFixtures + "lazy_states.pth");
+  const Value& norm = *both.find("norm");
+  EXPECT_EQ(norm.find("running_var")->repr(), "<UninitializedBuffer>");
+  EXPECT_EQ(norm.find("num_batches_tracked")->repr(), "tensor(0)");
+  LazyBatchNorm1d layer;
+  EXPECT_TRUE(layer.load_state_dict(StateDict(norm)).empty());
+  EXPECT_FALSE(both.find("frozen")->find("weight")->as_tensor().requires_grad());
+  EXPECT_TRUE(both.find("frozen")->find("bias")->as_tensor().requires_grad());
+}
+
+TEST(LazyFiles, KeepDtypeAndDevice) {
+  const TempDir dir;
+  LazyLinear net(4);
+  net.bfloat16();
+  net.weight->requires_grad_(false);
+  const auto meta = with_device("meta", [] { return make<LazyBatchNorm1d>(); });
+  StateDict state = net.state_dict();
+  state.set("mean", meta->running_mean.get());
+  save(state, dir.file("net.pth"));
+  const Value read = load(dir.file("net.pth"));
+  const Tensor weight = read.find("weight")->as_tensor(), mean = read.find("mean")->as_tensor();
+  EXPECT_TRUE(is_lazy(weight));
+  EXPECT_TRUE(weight.is_parameter());
+  EXPECT_EQ(weight.dtype(), bfloat16);
+  EXPECT_FALSE(weight.requires_grad());
+  EXPECT_TRUE(is_lazy(mean));
+  EXPECT_FALSE(mean.is_parameter());
+  EXPECT_TRUE(mean.is_meta());
+  // One object is one object again, and compacting passes it by.
+  state.set("again", net.weight.get());
+  save(state, dir.file("twice.pth"), {.compact = true});
+  const Value twice = load(dir.file("twice.pth"), {.mmap = true});
+  EXPECT_TRUE(twice.find("again")->as_tensor().is(twice.find("weight")->as_tensor()));
+}
+
+TEST(LazyFiles, InSafetensorsThereIsNoWordForThem) {
+  const TempDir dir;
+  expect_error<ValueError>(
+      [&] { save(LazyMLP().state_dict(), dir.file("net.safetensors")); },
+      "an UninitializedParameter has no shape yet, and safetensors holds none");
+  EXPECT_THROW(save(LazyMLP().state_dict(), dir.file("shards"), {.shard_size = 1000}), ValueError);
+}
+
+TEST(LazyFiles, ACheckpointListsWhatHasAShape) {
+  const Checkpoint file = Checkpoint::open(kFixtures + "lazy_states.pth");
+  ASSERT_EQ(file.tensors().size(), 1u);
+  EXPECT_EQ(file.tensors()[0].name, "norm.num_batches_tracked");
+  EXPECT_EQ(file.tree().find_path("frozen.bias")->repr(), "<UninitializedParameter>");
+}
+
+TEST(LazyFiles, ThatMakeNoSenseAreRefused) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kFixtures + "lazy_refused")) {
+    SCOPED_TRACE(entry.path().filename());
+    EXPECT_THROW(load(entry.path().string()), FormatError);
+    EXPECT_THROW(Checkpoint::open(entry.path().string()), FormatError);
+    ++files;
+  }
+  EXPECT_EQ(files, 7);
+}
+
+TEST(LazyLoadInto, ShapesAndFillsTheWholeNetworkWithoutADryRun) {
+  const TempDir dir;
+  Mixed from;
+  from(rand({2, 3, 8, 8}));
+  from.eval();
+  const Tensor x = rand({2, 3, 8, 8}), wanted = from(x);
+  for (const char* name : {"net.pth", "net.safetensors"}) {
+    save(from.state_dict(), dir.file(name));
+    for (const bool mmap : {false, true}) {
+      for (const bool assign : {false, true}) {
+        SCOPED_TRACE(testing::Message() << name << " mmap " << mmap << " assign " << assign);
+        Mixed net;
+        const Tensor weight = net.conv->weight;
+        const auto report = load_into(net, dir.file(name), {.assign = assign, .mmap = mmap});
+        EXPECT_TRUE(report.empty());
+        EXPECT_EQ(net.repr(), from.repr());
+        EXPECT_EQ(net.conv->weight.get().is(weight), !assign);
+        EXPECT_TRUE(net.conv->weight->requires_grad());
+        EXPECT_TRUE(equal(net.eval()(x), wanted));
+      }
+    }
+  }
+  const auto net = with_device("meta", [] { return make<Mixed>(); });
+  load_into(*net, dir.file("net.pth"));
+  EXPECT_TRUE(net->meta_tensors().empty());
+  net->eval();
+  EXPECT_TRUE(equal((*net)(x), wanted));
+}
+
+TEST(LazyLoadInto, ConvertsOnTheWayAndSaysBeforehandWhatItDoes) {
+  const TempDir dir;
+  LazyMLP from;
+  from(ones({2, 3}));
+  save(from.state_dict(), dir.file("net.pth"));
+  LazyMLP net;
+  const auto plan = load_into(net, dir.file("net.pth"), {.dry_run = true});
+  EXPECT_EQ(plan.steps.size(), 4u);
+  EXPECT_EQ(plan.steps[0].shape, Shape({10, 3}));
+  EXPECT_THAT(plan.plan(), HasSubstr("fc1.weight"));
+  EXPECT_TRUE(is_lazy(net.fc1->weight));
+  load_into(net, dir.file("net.pth"), {.dtype = bfloat16});
+  EXPECT_EQ(net.fc1->weight->dtype(), bfloat16);
+  EXPECT_TRUE(equal(net.fc1->weight, from.fc1->weight->to(bfloat16)));
+  LazyMLP other;
+  other.half();
+  load_into(other, dir.file("net.pth"));
+  EXPECT_EQ(other.fc1->weight->dtype(), float16);
+  EXPECT_EQ(other.repr(), from.repr());
+}
+
+TEST(LazyLoadInto, RefusesWhatDoesNotFitAndLeavesItLazy) {
+  const TempDir dir;
+  save(Linear(3, 9).state_dict(), dir.file("net.pth"));
+  LazyLinear net(4);
+  expect_error<LoadError>([&] { load_into(net, dir.file("net.pth")); }, "size mismatch for weight",
+                          "torch.Size([4, 3])");
+  EXPECT_TRUE(is_lazy(net.weight));
+  const auto report = load_into(net, dir.file("net.pth"), {.skip_mismatched = true});
+  EXPECT_EQ(report.mismatched.size(), 2u);
+  EXPECT_TRUE(is_lazy(net.weight));
+  // A file without shapes gives none.
+  LazyMLP mlp;
+  EXPECT_TRUE(load_into(mlp, kFixtures + "lazy_mlp.pth").empty());
+  EXPECT_TRUE(is_lazy(mlp.fc1->weight));
+  LazyMLP full;
+  full(ones({2, 3}));
+  expect_error<LoadError>([&] { load_into(full, kFixtures + "lazy_mlp.pth"); },
+                          "shape of an uninitialized");
+}
+
+}  // namespace
+}  // namespace tenon::nn
