@@ -220,6 +220,17 @@ Ready repr_list() {
   return {1000, [net = small_layers()] { const std::string text = net->repr(); }};
 }
 
+// Calling a layer, plain or lazy once. Small, so that the call and not the product is what counts.
+Ready calls(const std::shared_ptr<nn::Linear>& layer) {
+  const Tensor x = ones({1, 4});
+  const NoGradScope no_grad;
+  (*layer)(x);
+  return {kBatch, [layer, x] {
+            const NoGradScope unrecorded;
+            for (int i = 0; i < kBatch; ++i) (*layer)(x);
+          }};
+}
+
 const Measurement kMeasurements[] = {
     {"meta_linear", meta_linear},
     {"meta_linear_construct", meta_linear_construct},
@@ -241,6 +252,8 @@ const Measurement kMeasurements[] = {
     {"parameters", parameters},
     {"repr", repr},
     {"repr_list", repr_list},
+    {"call_plain", [] { return calls(nn::make<nn::Linear>(4, 4)); }},
+    {"call_once_lazy", [] { return calls(nn::make<nn::LazyLinear>(4)); }},
 };
 
 const Measurement* find(std::string_view name) {

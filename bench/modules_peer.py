@@ -128,6 +128,18 @@ def on_layers(units, work):
     return units, lambda: work(net), nothing
 
 
+def calls(layer):
+    x = torch.ones(1, 4)
+
+    def work():
+        with torch.no_grad():
+            for _ in range(1000):
+                layer(x)
+
+    work()
+    return 1000, work, nothing
+
+
 def sequential_repr():
     net = nn.Sequential(*[nn.Linear(16, 16) for _ in range(1000)])
     return 1000, lambda: repr(net), nothing
@@ -151,6 +163,8 @@ MEASUREMENTS = {
     "parameters": lambda: on_layers(PARAMETERS, lambda net: list(net.parameters())),
     "repr": sequential_repr,
     "repr_list": lambda: on_layers(1000, repr),
+    "call_plain": lambda: calls(torch.nn.Linear(4, 4)),
+    "call_once_lazy": lambda: calls(torch.nn.LazyLinear(4)),
 }
 
 

@@ -42,10 +42,13 @@ TARGETS = {
     "parameters": ("an entry of parameters()", None, None),
     "repr": ("a layer of the text of a Sequential", None, None),
     "repr_list": ("a layer of the text of a ModuleList", None, None),
+    "call_plain": ("a call of Linear(4, 4) on one row", None, None),
+    "call_once_lazy": ("the same of a LazyLinear(4) that knows its size", None, None),
 }
 # PyTorch takes seconds for one of these: its time grows with the square of the number of modules.
 SLOW = {"load_10k", "load_reversed_10k"}
 COUNTED = ("load_10k", "load_500k")
+CALLS = ("call_plain", "call_once_lazy")
 OTHERS = ("instructions", "load_into")
 
 
@@ -99,6 +102,9 @@ def count():
     few, lots = (instructions(name) for name in COUNTED)
     print(f"instructions a key of an assigning load (callgrind): {few:.0f} at 10,000, {lots:.0f} at 500,000, ratio {lots / few:.3f}"
           f" (<= 1.05: {verdict(lots / few <= 1.05)})\n")
+    plain, lazy = (instructions(name) for name in CALLS)
+    print(f"instructions of a call of Linear(4, 4): {plain:.0f}, and if it was a LazyLinear {lazy:.0f}, ratio {lazy / plain:.4f}"
+          f" (within 1%: {verdict(abs(lazy / plain - 1) <= 0.01)})\n")
 
 
 def large_state():

@@ -5,7 +5,7 @@ usage: run.py [SEED]
 
 Without a seed a new one is drawn and printed. tests/interop/generate.py asks PyTorch; the parity tests then read
 its answers instead of the recorded ones, tests/interop/every_layer.py those about layers. tests/interop/checkpoints.py has PyTorch and safetensors write files, and looks at
-what we read in them; tests/interop/saving.py opens with both what we write. tests/interop/gradients.py asks for
+what we read in them; tests/interop/saving.py opens with both what we write; tests/interop/lazy.py does so for lazy state dicts. tests/interop/gradients.py asks for
 gradients in corners. tests/interop/training.py hands runs of training over and takes them back.
 """
 import os
@@ -33,6 +33,7 @@ def main():
     failed |= subprocess.run([sys.executable, ROOT / "tests" / "interop" / "checkpoints.py", build / "cli" / "tenon",
                               build / "examples" / "read_checkpoint", str(seed)]).returncode
     failed |= subprocess.run([sys.executable, ROOT / "tests" / "interop" / "saving.py", build / "cli" / "tenon", str(seed)]).returncode
+    failed |= subprocess.run([sys.executable, ROOT / "tests" / "interop" / "lazy.py", build / "cli" / "tenon"]).returncode
     failed |= subprocess.run([sys.executable, ROOT / "tests" / "interop" / "gradients.py"]).returncode
     failed |= subprocess.run([sys.executable, ROOT / "tests" / "interop" / "training.py", build / "tests" / "parity" / "continue_training",
                               str(seed)]).returncode

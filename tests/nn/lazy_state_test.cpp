@@ -6,6 +6,7 @@
 #include "support/matchers.h"
 #include "support/modules.h"
 #include "support/temp_dir.h"
+#include "support/wrappers.h"
 #include "tenon/tenon.h"
 
 namespace tenon::nn {
@@ -263,6 +264,22 @@ TEST(LazyLoad, OfAUsersModuleWaitsForItsFirstCallUnlessItsClassSaysMore) {
   EXPECT_EQ(knows.type_name(), "Scale");
   knows(ones({3}));
   EXPECT_EQ(knows.calls, 0);
+}
+
+TEST(LazyLoad, OfAUserDefinedTensorIsItsOwnAffair) {
+  const auto state = [] {
+    return state_of({{"weight", Value(make_tensor<ScaledTensor>(full({4, 3}, 2.0), 0.5))}});
+  };
+  LazyLinear assigned(4, {.bias = false});
+  assigned.load_state_dict(state(), {.assign = true});
+  EXPECT_NE(assigned.weight->as<ScaledTensor>(), nullptr);
+  EXPECT_TRUE(assigned.weight->is_parameter());
+  EXPECT_EQ(assigned.repr(), "Linear(in_features=3, out_features=4, bias=False)");
+  // It does not say how it is copied into a plain tensor.
+  LazyLinear copied_into(4, {.bias = false});
+  EXPECT_THROW(copied_into.load_state_dict(state()), LoadError);
+  EXPECT_TRUE(is_lazy(copied_into.weight));
+  EXPECT_EQ(copied_into.type_name(), "LazyLinear");
 }
 
 TEST(LazyOptimizers, FollowParametersThatMaterialise) {
