@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 
 #include "tenon/api.h"
 #include "tenon/body.h"
@@ -22,7 +23,7 @@ class TENON_API UninitializedBody final : public Body {
 };
 
 inline bool is_uninitialized(const Body& body) noexcept {
-  return body.is_wrapper() && dynamic_cast<const UninitializedBody*>(&body) != nullptr;
+  return body.is_wrapper() && typeid(body) == typeid(UninitializedBody);
 }
 
 TENON_API Tensor make_uninitialized(DType dtype, Device device, bool is_parameter,

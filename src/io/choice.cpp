@@ -14,7 +14,7 @@
 namespace tenon {
 
 std::vector<bool> chosen_tensors(const Document& document, const Survey& survey,
-                                 const LoadOptions& options) {
+                                 const LoadOptions& options, bool& any_uninitialized) {
   std::vector<bool> kept(survey.tensors());
   // A name is asked about once, also if it has several parts.
   std::map<std::string, bool, std::less<>> asked;
@@ -28,8 +28,19 @@ std::vector<bool> chosen_tensors(const Document& document, const Survey& survey,
     }
     if (wanted) kept[survey.record(tensor).number] = true;
   };
+  walk.visit_uninitialized = [&](const std::string&, const Tensor&) { any_uninitialized = true; };
   walk.run(at_path(survey.tree(), options.path, document));
   return kept;
+}
+
+void choose_uninitialized(const Document& document, const Value& tree,
+                          const std::function<bool(std::string_view)>& filter,
+                          std::unordered_set<std::uint64_t>& dropped) {
+  Walk walk(document.source().name(), document.objects(), [](const std::string&, const Tensor&) {});
+  walk.visit_uninitialized = [&](const std::string& name, const Tensor& tensor) {
+    if (!filter(name)) dropped.insert(tensor.id());
+  };
+  walk.run(tree);
 }
 
 const Value& at_path(const Value& tree, const std::string& path, const Document& document) {

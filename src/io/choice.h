@@ -1,6 +1,8 @@
 // Loading a part of a checkpoint, and under other names.
 #pragma once
 
+#include <functional>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -13,7 +15,11 @@ class Survey;
 
 // Of every tensor the document makes, by its number, whether the options want it.
 std::vector<bool> chosen_tensors(const Document& document, const Survey& survey,
-                                 const LoadOptions& options);
+                                 const LoadOptions& options, bool& any_uninitialized);
+// Tensors without a shape are not among those: the ones of a tree that the filter does not want.
+void choose_uninitialized(const Document& document, const Value& tree,
+                          const std::function<bool(std::string_view)>& filter,
+                          std::unordered_set<std::uint64_t>& dropped);
 
 // What a path leads to. IndexError, naming the keys there are, if it leads nowhere.
 const Value& at_path(const Value& tree, const std::string& path, const Document& document);

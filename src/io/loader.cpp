@@ -75,7 +75,7 @@ class Loader final : public Builder {
     for (const Value& one : sparse_) check(one);
   }
 
-  const std::unordered_set<std::uint64_t>& dropped() const noexcept { return dropped_; }
+  std::unordered_set<std::uint64_t>& dropped() noexcept { return dropped_; }
 
  private:
   struct Place {
@@ -186,12 +186,18 @@ Value load_document(const Document& document, const Survey* survey, const LoadOp
   std::optional<Survey> own;
   if (chooses && survey == nullptr) survey = &own.emplace(document);
   std::vector<bool> kept;
-  if (chooses) kept = chosen_tensors(document, *survey, options);
+  bool any_uninitialized = false;
+  if (chooses) kept = chosen_tensors(document, *survey, options, any_uninitialized);
 
   Loader loader(options, chooses ? &kept : nullptr, left);
   Value value = document.build(loader);
   loader.fill();
-  if (chooses) value = without(at_path(value, options.path, document), loader.dropped());
+  if (chooses) {
+    const Value part = at_path(value, options.path, document);
+    if (any_uninitialized && options.filter)
+      choose_uninitialized(document, part, options.filter, loader.dropped());
+    value = without(part, loader.dropped());
+  }
   if (left == nullptr) value = with_user_defined(value);
   return options.rename.empty() ? value : renamed(value, options.rename);
 }

@@ -61,7 +61,10 @@ void Walk::at(const Value& value, const std::string& name, bool top) {
   switch (value.kind()) {
     case Value::Kind::tensor: {
       // One without a shape is in the tree, and nothing of it is in the file.
-      if (is_uninitialized(value.as_tensor().body())) return;
+      if (is_uninitialized(value.as_tensor().body())) {
+        if (visit_uninitialized) visit_uninitialized(name, value.as_tensor());
+        return;
+      }
       const bool part = whole_ != nullptr;
       if (!part) whole_ = &name;
       visit(name, value.as_tensor());

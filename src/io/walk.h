@@ -18,6 +18,8 @@ class Walk {
       : visit(std::move(called)), file_(file), most_(objects * 4 + 1000) {}
 
   Visit visit;
+  // For tensors without a shape, which are passed over if it is empty.
+  Visit visit_uninitialized = {};
   // While a tensor is visited: its name, or that of the sparse or quantised tensor it is a part of.
   const std::string& whole() const noexcept { return *whole_; }
 

@@ -196,8 +196,9 @@ void LoadPlan::load_own(Visit& visit) {
 }
 
 std::string LoadPlan::failure(const LoadAction& action, const std::string& what) const {
-  const bool swaps =
-      action.how == LoadAction::How::swap || action.how == LoadAction::How::copy_and_swap;
+  // A tensor without a shape is swapped for one that was copied into.
+  const bool swaps = (action.how == How::swap && (swap_ || !is_lazy(action.slot->get()))) ||
+                     action.how == How::copy_and_swap;
   return concat(
       "While ", swaps ? "swapping" : "copying", " the parameter named \"", action.key,
       "\", whose dimensions in the model are ", size_text(action.slot->get().layout().shape),

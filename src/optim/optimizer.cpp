@@ -47,7 +47,7 @@ void Optimizer::check_new_group(const ParamGroup& group) const {
                              " of the group is an undefined one"));
     if (!params[i].is_leaf() && !params[i].retains_grad()) {
       throw ValueError(concat("can't optimize a non-leaf Tensor: parameter ", i,
-                              " of the group, of shape ", bracketed(params[i].shape()),
+                              " of the group, of shape ", bracketed(params[i].layout().shape),
                               ", is the result of ", params[i].grad_fn()->name(),
                               "; optimize what it is made of, or detach it"));
     }
@@ -66,7 +66,8 @@ void Optimizer::check_new_group(const ParamGroup& group) const {
   for (std::size_t i = 0; i < params.size(); ++i) {
     if (there.contains(params[i].cell().get())) {
       throw ValueError(concat("some parameters appear in more than one parameter group: parameter ",
-                              i, " of the new group, of shape ", bracketed(params[i].shape())));
+                              i, " of the new group, of shape ",
+                              bracketed(params[i].layout().shape)));
     }
     twice |= !fresh.insert(params[i].cell().get()).second;
   }

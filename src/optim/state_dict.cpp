@@ -6,6 +6,7 @@
 #include "optim/options.h"
 #include "optim/state.h"
 #include "tenon/error.h"
+#include "tenon/uninitialized.h"
 
 namespace tenon::optim {
 
@@ -286,6 +287,8 @@ void Optimizer::check_state(const Value& state, const Tensor& parameter, const s
     } else if (value->as_tensor().is_meta() && !parameter.is_meta()) {
       problems.push_back(concat("'", kept.name, "' of the state of ", name,
                                 " is on meta: there is no data to load"));
+    } else if (is_lazy(parameter)) {
+      continue;  // its shape is not known yet
     } else if (value->as_tensor().shape() != parameter.shape()) {
       problems.push_back(concat("size mismatch for '", kept.name, "' of the state of ", name,
                                 ": the state dict has ", bracketed(value->as_tensor().shape()),

@@ -149,6 +149,30 @@ TEST(LazyLayers, KnowTheirSizesAfterALoadAndAreThePlainLayersAtOnce) {
   }
 }
 
+TEST(LazyLayers, AreMembersOfNetworksWithTheirOptionsInBraces) {
+  class Net : public Module {
+   public:
+    Child<LazyConv2d> conv{this, "conv", 8, {3, 2}, {.padding = 1, .bias = false}};
+    Child<LazyConvTranspose1d> up{this, "up", 8, 3, {.stride = 2}};
+    Child<LazyBatchNorm2d> norm{this, "norm", {.eps = 1e-3}};
+    Child<LazyInstanceNorm1d> style{this, "style", {.affine = false}};
+    Child<LazyLinear> head{this, "head", 10, {.bias = false}};
+    Child<Layer> any{this, "any", make<LazyLinear>(2)};
+  };
+  Net net;
+  EXPECT_EQ(net.repr(),
+            "Net(\n"
+            "  (conv): LazyConv2d(0, 8, kernel_size=(3, 2), stride=(1, 1), padding=(1, 1), "
+            "bias=False)\n"
+            "  (up): LazyConvTranspose1d(0, 8, kernel_size=(3,), stride=(2,))\n"
+            "  (norm): LazyBatchNorm2d(0, eps=0.001, momentum=0.1, affine=True, bias=True, "
+            "track_running_stats=True)\n"
+            "  (style): LazyInstanceNorm1d(0, eps=1e-05, momentum=0.1, affine=False, bias=False, "
+            "track_running_stats=True)\n"
+            "  (head): LazyLinear(in_features=0, out_features=10, bias=False)\n"
+            "  (any): LazyLinear(in_features=0, out_features=2, bias=True)\n)");
+}
+
 TEST(LazyConv, AnInputOfTheWrongRankIsRefusedAndTheLayerStaysLazy) {
   LazyConv2d conv(4, 3);
   expect_error<ShapeError>([&] { conv(ones({3, 4})); },

@@ -303,6 +303,26 @@ TEST(LazyOptimizers, FollowParametersThatMaterialise) {
   expect_error<Error>([&] { optim::Adagrad(lazy.parameters(), {.lr = 0.1}); }, "uninitialized");
 }
 
+TEST(LazyOptimizers, TakeStateForParametersWithoutAShape) {
+  manual_seed(3);
+  LazyLinear trained(4);
+  optim::Adam optimizer(trained.parameters(), {.lr = 0.1});
+  trained(ones({3, 5})).sum().backward();
+  optimizer.step();
+  LazyLinear lazy(4);
+  optim::Adam other(lazy.parameters(), {.lr = 0.1});
+  other.load_state_dict(optimizer.state_dict());
+  lazy.load_state_dict(trained.state_dict());
+  for (LazyLinear* net : {&trained, &lazy}) {
+    net->zero_grad();
+    (*net)(ones({3, 5})).sum().backward();
+  }
+  optimizer.step();
+  other.step();
+  EXPECT_TRUE(equal(lazy.weight, trained.weight));
+  EXPECT_THROW(other.add_param_group({{lazy.weight.get()}}), ValueError);
+}
+
 TEST(LazyOptimizers, StepAsThoseThatWereMadeAfterwards) {
   manual_seed(3);
   LazyLinear early(4);
@@ -345,6 +365,18 @@ TEST(LazyFiles, OfPyTorchAreRead) {
   EXPECT_TRUE(layer.load_state_dict(StateDict(norm)).empty());
   EXPECT_FALSE(both.find("frozen")->find("weight")->as_tensor().requires_grad());
   EXPECT_TRUE(both.find("frozen")->find("bias")->as_tensor().requires_grad());
+}
+
+TEST(LazyFiles, AreReadInPart) {
+  const Value part =
+      load(kFixtures + "lazy_states.pth", {.path = "norm", .filter = [](std::string_view name) {
+                                             return name == "bias" || name == "num_batches_tracked";
+                                           }});
+  EXPECT_EQ(part.repr(),
+            "OrderedDict({'bias': <UninitializedParameter>, 'num_batches_tracked': tensor(0)})");
+  const Value one = load(kFixtures + "lazy_mlp.pth",
+                         {.filter = [](std::string_view name) { return name == "fc2.bias"; }});
+  EXPECT_EQ(one.repr(), "OrderedDict({'fc2.bias': <UninitializedParameter>})");
 }
 
 TEST(LazyFiles, KeepDtypeAndDevice) {
