@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/thread_state.h"
 #include "core/alias.h"
 #include "core/body_editor.h"
 #include "core/device_table.h"
@@ -74,6 +75,22 @@ bool is_lazy(const Tensor& tensor) noexcept {
   return tensor.defined() && is_uninitialized(*tensor.cell()->body);
 }
 
+namespace {
+
+// While it lives, new tensors are ordinary ones, whatever scope the thread is in.
+class OrdinaryScope {
+ public:
+  OrdinaryScope() noexcept : saved_(std::exchange(thread_state().inference, false)) {}
+  ~OrdinaryScope() { thread_state().inference = saved_; }
+  OrdinaryScope(const OrdinaryScope&) = delete;
+  OrdinaryScope& operator=(const OrdinaryScope&) = delete;
+
+ private:
+  bool saved_;
+};
+
+}  // namespace
+
 void materialize(const Tensor& tensor, const Shape& shape, const MaterializeOptions& options) {
   Body& own = tensor.body();
   if (!is_uninitialized(own)) {
@@ -89,6 +106,8 @@ void materialize(const Tensor& tensor, const Shape& shape, const MaterializeOpti
                "dtype, not ",
                repr(dtype)));
   }
+  // A first call in an InferenceModeScope must not make a parameter that can never be trained.
+  const OrdinaryScope ordinary;
   const Tensor fresh = allocate_tensor(Layout::packed(
       shape, dtype, options.device ? usable_device(*options.device) : tensor.device()));
   BodyEditor::set_parameter(fresh.body(), own.is_parameter());

@@ -152,6 +152,18 @@ TEST(LazyLinear, ResettingItWhileItIsLazyDoesNothing) {
   EXPECT_TRUE(lazy.has_uninitialized_params());
 }
 
+TEST(LazyLinear, CalledFirstInInferenceModeCanBeTrainedAfterwards) {
+  LazyLinear lazy(3);
+  {
+    const InferenceModeScope inference;
+    EXPECT_TRUE(lazy(ones({1, 2})).is_inference());
+  }
+  EXPECT_FALSE(lazy.weight->is_inference());
+  lazy(ones({1, 2})).sum().backward();
+  EXPECT_TRUE(equal(lazy.weight->grad(), ones({3, 2})));
+  optim::SGD(lazy.parameters(), {.lr = 0.1}).step();
+}
+
 TEST(LazyChain, IsInitialisedByOneCall) {
   Sequential net(make<LazyLinear>(15), make<LazyLinear>(10));
   net(ones({5, 10}));
