@@ -261,8 +261,8 @@ void LoadPlan::commit(const std::function<void()>& copies) {
     }
   }
   commit_tensors();
-  for (LazyModuleMixin* lazy : lazy_modules_) lazy->loaded();
   try {
+    for (LazyModuleMixin* lazy : lazy_modules_) lazy->loaded();
     for (const auto& action : at_commit_) action();
     for (const HookPoint& point : committed_points_)
       SlotEditor::extras(*point.module)->load_committed.run(*point.module, result_);

@@ -120,6 +120,12 @@ TEST(LazyLayers, KnowTheirSizesAfterALoadAndAreThePlainLayersAtOnce) {
         const std::vector<Tensor> held = lazy->parameters();
         EXPECT_EQ(lazy->load_state_dict(copied(plain->state_dict()), {.assign = assign}).repr(),
                   "<All keys matched successfully>");
+        const auto loose = one.make_lazy();
+        StateDict more = copied(plain->state_dict());
+        more.set("more", ones({1}));
+        EXPECT_EQ(loose->load_state_dict(more, {.strict = false, .assign = assign}).repr(),
+                  "_IncompatibleKeys(missing_keys=[], unexpected_keys=['more'])");
+        EXPECT_EQ(loose->repr(), plain->repr());
         EXPECT_EQ(lazy->type_name(), one.plain);
         EXPECT_EQ(lazy->repr(), plain->repr());
         for (const Tensor& tensor : lazy->parameters()) EXPECT_FALSE(is_lazy(tensor));

@@ -57,6 +57,29 @@ TEST(LazyDraws, ComeInPyTorchsOrder) {
   }
 }
 
+TEST(LazyDraws, AreTheRecordedStreams) {
+  class LazyFirst : public Layer {
+   public:
+    Child<LazyLinear> a{this, "a", 6};
+    Child<Linear> b{this, "b", 6, 3};
+
+   protected:
+    Tensor forward(const Tensor& x) override { return b(relu(a(x))); }
+  };
+  const Value streams = load(kFixtures + "lazy_streams.pth");
+  EXPECT_EQ(streams.entries().size(), 12u);
+  for (const std::uint64_t seed :
+       {std::uint64_t{0}, std::uint64_t{11}, std::uint64_t{1099511627787}}) {
+    manual_seed(seed);
+    LazyFirst net;
+    net(ones({2, 4}));
+    for (const auto& [name, parameter] : net.named_parameters()) {
+      const std::string key = "lazy." + name + "@" + std::to_string(seed);
+      EXPECT_TRUE(equal(parameter, streams.find(key)->as_tensor())) << key;
+    }
+  }
+}
+
 TEST(LazyState, HasTheTensorsThemselves) {
   LazyBatchNorm1d norm;
   const StateDict state = norm.state_dict();
