@@ -46,22 +46,54 @@ const Layout& Tensor::layout() const { return body().layout(); }
 
 namespace {
 
-// The layout of a body that has a shape.
-const Layout& shaped(const Body& body) {
-  if (is_uninitialized(body)) [[unlikely]]
-    throw_uninitialized_shape();
+// What a tensor without a shape refuses is asked for often: beyond the flag, the way is another
+// function's, which is jumped to and not called.
+const Layout& layout_of_wrapper(const Body& body) {
+  if (is_uninitialized_wrapper(body)) throw_uninitialized_shape();
   return body.layout();
+}
+[[gnu::noinline]] const Shape& shape_of_wrapper(const Body& body) {
+  return layout_of_wrapper(body).shape;
+}
+[[gnu::noinline]] const Dims& strides_of_wrapper(const Body& body) {
+  return layout_of_wrapper(body).strides;
+}
+[[gnu::noinline]] std::int64_t dim_of_wrapper(const Body& body) {
+  return layout_of_wrapper(body).dim();
+}
+[[gnu::noinline]] std::int64_t numel_of_wrapper(const Body& body) {
+  return layout_of_wrapper(body).numel();
 }
 
 }  // namespace
 
-const Shape& Tensor::shape() const { return shaped(body()).shape; }
-const Dims& Tensor::stride() const { return shaped(body()).strides; }
+const Shape& Tensor::shape() const {
+  const Body& own = body();
+  if (own.is_wrapper()) [[unlikely]]
+    return shape_of_wrapper(own);
+  return own.layout().shape;
+}
+const Dims& Tensor::stride() const {
+  const Body& own = body();
+  if (own.is_wrapper()) [[unlikely]]
+    return strides_of_wrapper(own);
+  return own.layout().strides;
+}
 std::int64_t Tensor::storage_offset() const { return layout().offset; }
 DType Tensor::dtype() const { return layout().dtype; }
 Device Tensor::device() const { return layout().device; }
-std::int64_t Tensor::dim() const { return shaped(body()).dim(); }
-std::int64_t Tensor::numel() const { return shaped(body()).numel(); }
+std::int64_t Tensor::dim() const {
+  const Body& own = body();
+  if (own.is_wrapper()) [[unlikely]]
+    return dim_of_wrapper(own);
+  return own.layout().dim();
+}
+std::int64_t Tensor::numel() const {
+  const Body& own = body();
+  if (own.is_wrapper()) [[unlikely]]
+    return numel_of_wrapper(own);
+  return own.layout().numel();
+}
 std::int64_t Tensor::element_size() const { return layout().itemsize(); }
 std::int64_t Tensor::nbytes() const { return numel() * element_size(); }
 bool Tensor::is_contiguous(MemoryFormat format) const { return layout().is_contiguous(format); }
@@ -77,17 +109,21 @@ std::int64_t Tensor::version() const { return static_cast<std::int64_t>(body().v
 
 namespace {
 
-std::size_t existing_dim(const Layout& layout, std::int64_t dim) {
-  if (layout.shape.empty())
+std::size_t existing_dim(const Dims& sizes, std::int64_t dim) {
+  if (sizes.empty())
     throw IndexError(concat("Dimension specified as ", dim, " but tensor has no dimensions"));
-  return static_cast<std::size_t>(wrap_dim(dim, layout.dim()));
+  return static_cast<std::size_t>(wrap_dim(dim, static_cast<std::int64_t>(sizes.size())));
 }
 
 }  // namespace
 
-std::int64_t Tensor::size(std::int64_t dim) const { return shape()[existing_dim(layout(), dim)]; }
+std::int64_t Tensor::size(std::int64_t dim) const {
+  const Shape& sizes = shape();
+  return sizes[existing_dim(sizes, dim)];
+}
 std::int64_t Tensor::stride(std::int64_t dim) const {
-  return stride()[existing_dim(layout(), dim)];
+  const Dims& strides = stride();
+  return strides[existing_dim(strides, dim)];
 }
 
 // Data.

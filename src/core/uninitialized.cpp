@@ -1,5 +1,6 @@
 #include "core/uninitialized.h"
 
+#include <typeinfo>
 #include <utility>
 
 #include "base/text.h"
@@ -17,6 +18,10 @@ namespace tenon {
 UninitializedBody::UninitializedBody(DType dtype, Device device)
     : Body(Layout::packed({0}, dtype, device), Storage::without_data(0, device), kWrapper) {}
 UninitializedBody::~UninitializedBody() = default;
+
+bool is_uninitialized_wrapper(const Body& body) noexcept {
+  return typeid(body) == typeid(UninitializedBody);
+}
 
 std::string UninitializedBody::type_name() const {
   return is_parameter() ? "UninitializedParameter" : "UninitializedBuffer";
@@ -71,9 +76,7 @@ Tensor uninitialized_buffer(const UninitializedBufferOptions& options) {
                             options.requires_grad);
 }
 
-bool is_lazy(const Tensor& tensor) noexcept {
-  return tensor.defined() && is_uninitialized(*tensor.cell()->body);
-}
+bool is_lazy(const Tensor& tensor) noexcept { return is_uninitialized(tensor); }
 
 namespace {
 

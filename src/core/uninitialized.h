@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <typeinfo>
 
 #include "tenon/api.h"
 #include "tenon/body.h"
@@ -22,8 +21,13 @@ class TENON_API UninitializedBody final : public Body {
   std::optional<std::string> repr() const override;
 };
 
+// What everybody asks who may meet one: a flag, for all tensors but user-defined ones.
+TENON_API bool is_uninitialized_wrapper(const Body& body) noexcept;
 inline bool is_uninitialized(const Body& body) noexcept {
-  return body.is_wrapper() && typeid(body) == typeid(UninitializedBody);
+  return body.is_wrapper() && is_uninitialized_wrapper(body);
+}
+inline bool is_uninitialized(const Tensor& tensor) noexcept {
+  return tensor.defined() && is_uninitialized(*tensor.cell()->body);
 }
 
 TENON_API Tensor make_uninitialized(DType dtype, Device device, bool is_parameter,

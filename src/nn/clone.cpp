@@ -10,7 +10,6 @@
 #include "tenon/error.h"
 #include "tenon/flattened.h"
 #include "tenon/nn/module.h"
-#include "tenon/uninitialized.h"
 #include "tenon/wrapper.h"
 
 namespace tenon::nn::detail {
@@ -142,7 +141,7 @@ Tensor CloneRun::copy(const Tensor& original) {
   }
   const NoGradScope no_grad;
   Tensor copied;
-  if (is_lazy(original)) {
+  if (is_uninitialized(original)) {
     copied = uninitialized_like(original);
   } else if (original.body().is_wrapper()) {
     copied = copy_wrapper(original);

@@ -11,6 +11,7 @@
 #include "base/warn.h"
 #include "core/body_editor.h"
 #include "core/swap.h"
+#include "core/uninitialized.h"
 #include "nn/shared_storages.h"
 #include "nn/slot_editor.h"
 #include "ops/state.h"
@@ -19,7 +20,6 @@
 #include "tenon/factories.h"
 #include "tenon/flattened.h"
 #include "tenon/nn/module.h"
-#include "tenon/uninitialized.h"
 
 namespace tenon::nn {
 
@@ -153,7 +153,7 @@ class Conversion {
       }
     }
     Replacement one{&slot, converted(old), How::nothing};
-    if (is_lazy(old) && !one.fresh.is(old)) {
+    if (is_uninitialized(old) && !one.fresh.is(old)) {
       stage_lazy(one, old);
       replacements_.push_back(std::move(one));
       return;
@@ -174,7 +174,7 @@ class Conversion {
     one.how = How::swap;
     if (one.slot->kind() == TensorSlot::Kind::buffer) {
       one.how = How::rebind;
-    } else if (!is_lazy(one.fresh)) {
+    } else if (!is_uninitialized(one.fresh)) {
       one.fresh = make_parameter(one.fresh, old.requires_grad());
     }
     if (one.how == How::swap) check(old, one.fresh, *one.slot, "");
@@ -300,7 +300,8 @@ Module& Module::to(const ModuleToOptions& options) {
   const Function f = [&](const Tensor& tensor) {
     ToOptions one{.device = options.device, .non_blocking = options.non_blocking};
     if (tensor.is_floating_point() || tensor.is_complex()) one.dtype = options.dtype;
-    if (options.memory_format && !is_lazy(tensor) && (tensor.dim() == 4 || tensor.dim() == 5))
+    if (options.memory_format && !is_uninitialized(tensor) &&
+        (tensor.dim() == 4 || tensor.dim() == 5))
       one.memory_format = *options.memory_format;
     try {
       return tensor.to(one);
@@ -338,7 +339,8 @@ Module& Module::to_empty(Device device, const ToEmptyOptions& options) {
   convert_all(
       *this,
       [&](const Tensor& tensor) {
-        return is_lazy(tensor) ? tensor.to(device) : empty_like(tensor, {.device = device});
+        return is_uninitialized(tensor) ? tensor.to(device)
+                                        : empty_like(tensor, {.device = device});
       },
       options.recurse, true);
   return *this;

@@ -9,6 +9,7 @@
 #include "core/alias.h"
 #include "core/body_editor.h"
 #include "core/swap.h"
+#include "core/uninitialized.h"
 #include "nn/extras.h"
 #include "nn/load_plan.h"
 #include "nn/registration_hooks.h"
@@ -46,9 +47,10 @@ void LoadPlan::stage_one(LoadAction& action) {
     case How::nothing:
     case How::renew: return;
     case How::rebind:
-      action.staged = is_lazy(own) && is_lazy(action.value) ? lazy_value(own, action.value)
-                      : action.value.is_parameter()         ? action.value
-                                                            : like_own(own, action.value);
+      action.staged = is_uninitialized(own) && is_uninitialized(action.value)
+                          ? lazy_value(own, action.value)
+                      : action.value.is_parameter() ? action.value
+                                                    : like_own(own, action.value);
       action.staged = registered(action.slot->owner(), action.slot->name(),
                                  std::move(action.staged), action.slot->kind());
       // So that it can be told to require grad without asking for memory.
@@ -58,7 +60,7 @@ void LoadPlan::stage_one(LoadAction& action) {
       action.staged = is_parameter ? like_own(own, own) : own.detach();
       break;
     case How::swap: {
-      if (is_lazy(own)) {
+      if (is_uninitialized(own)) {
         action.staged = lazy_value(own, action.value);
         break;
       }

@@ -13,6 +13,7 @@
 #include "base/warn.h"
 #include "base/what_happened.h"
 #include "core/body_editor.h"
+#include "core/uninitialized.h"
 #include "nn/extras.h"
 #include "nn/registration_hooks.h"
 #include "nn/slot_editor.h"
@@ -197,8 +198,9 @@ void LoadPlan::load_own(Visit& visit) {
 
 std::string LoadPlan::failure(const LoadAction& action, const std::string& what) const {
   // A tensor without a shape is swapped for one that was copied into.
-  const bool swaps = (action.how == How::swap && (swap_ || !is_lazy(action.slot->get()))) ||
-                     action.how == How::copy_and_swap;
+  const bool swaps =
+      (action.how == How::swap && (swap_ || !is_uninitialized(action.slot->get()))) ||
+      action.how == How::copy_and_swap;
   return concat(
       "While ", swaps ? "swapping" : "copying", " the parameter named \"", action.key,
       "\", whose dimensions in the model are ", size_text(action.slot->get().layout().shape),
@@ -214,10 +216,11 @@ void LoadPlan::take(TensorSlot& slot, const Value& value, std::string_view key) 
                         "received <class '",
                         value.type_name(), "'>"));
   }
-  if (is_lazy(own) || is_lazy(value.as_tensor())) return take_lazy(slot, value.as_tensor(), key);
   LoadAction action{&slot, key,       value.as_tensor(),
                     {},    How::copy, static_cast<std::uint32_t>(actions_.size())};
   Tensor& incoming = action.value;
+  if (is_uninitialized(own) || is_uninitialized(incoming)) [[unlikely]]
+    return take_lazy(slot, incoming, key);
   // Files from before there were tensors without dimensions have one dimension of one element.
   const bool one_element = own.dim() == 0 && incoming.dim() == 1 && incoming.numel() == 1;
   if (one_element && !from_file_) incoming = incoming[0].detach();
@@ -254,9 +257,9 @@ bool LoadPlan::can_renew(const LoadAction& action) const {
 
 bool LoadPlan::decide(LoadAction& action) {
   const Tensor &own = action.slot->get(), &incoming = action.value;
-  if (is_lazy(own)) return decide_lazy(action);
   const bool own_meta = own.device().is_meta(), incoming_meta = incoming.device().is_meta();
   const bool dense = !own.body().is_wrapper() && !incoming.body().is_wrapper();
+  if (!dense && is_uninitialized(own)) return decide_lazy(action);
   if (options_.assign) {
     action.how = swap_ ? How::swap : How::rebind;
     // A user-defined tensor may make something else of it when it is swapped.
@@ -340,7 +343,7 @@ void LoadPlan::find_unexpected() {
 
 bool LoadPlan::differs(const LoadAction& earlier, const LoadAction& later) const {
   const Tensor &a = earlier.value, &b = later.value;
-  if (a.is(b) || (is_lazy(a) && is_lazy(b))) return false;
+  if (a.is(b) || (is_uninitialized(a) && is_uninitialized(b))) return false;
   if (same_) return !same_(a, b);
   const bool dense = !a.body().is_wrapper() && !b.body().is_wrapper();
   if (dense && a.storage().is(b.storage()) && a.storage_offset() == b.storage_offset() &&
@@ -364,7 +367,8 @@ void LoadPlan::check_meta() {
   for (const LoadAction& action : actions_) {
     if (action.how != How::rebind && action.how != How::swap && action.how != How::renew) continue;
     const Tensor& own = action.slot->get();
-    const bool on_meta = is_lazy(own) && !options_.assign ? own.is_meta() : action.value.is_meta();
+    const bool on_meta =
+        is_uninitialized(own) && !options_.assign ? own.is_meta() : action.value.is_meta();
     given[own.cell().get()] = !from_file_ && on_meta && (options_.assign || own.is_meta());
   }
   std::vector<std::string> left;

@@ -3,12 +3,12 @@
 #include <vector>
 
 #include "base/text.h"
+#include "core/uninitialized.h"
 #include "nn/extras.h"
 #include "nn/slot_editor.h"
 #include "tenon/autograd.h"
 #include "tenon/error.h"
 #include "tenon/nn/module.h"
-#include "tenon/uninitialized.h"
 
 namespace tenon::nn {
 
@@ -69,7 +69,7 @@ void Module::save_to_state_dict(StateDict& destination, const std::string& prefi
     key.resize(prefix.size());
     key += slot.name();
     // One without a shape is there itself: there is nothing to be detached.
-    const bool itself = keep_vars || is_lazy(slot.get());
+    const bool itself = keep_vars || is_uninitialized(slot.get());
     destination.set(key, itself ? slot.get() : slot.get().detach());
   };
   for (const TensorSlot* slot : parameters_) put(*slot);

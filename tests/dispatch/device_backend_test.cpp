@@ -141,5 +141,24 @@ TEST_F(Toy, ANameIsTakenOnce) {
   EXPECT_EQ(find_backend(DeviceType::cpu), nullptr);
 }
 
+// test_materialize_device
+TEST_F(Toy, LazyModulesMaterialiseWhereTheyWereMoved) {
+  nn::LazyLinear lazy(4);
+  const Tensor weight = lazy.weight;
+  lazy.to(Device("toy:1"));
+  EXPECT_TRUE(is_lazy(weight));
+  EXPECT_EQ(weight.device().str(), "toy:1");
+  nn::Linear plain(3, 4);
+  lazy.load_state_dict(plain.state_dict());
+  EXPECT_TRUE(lazy.weight.get().is(weight));
+  EXPECT_EQ(weight.device().str(), "toy:1");
+  EXPECT_TRUE(equal(weight.cpu(), plain.weight));
+  EXPECT_EQ(lazy.repr(), plain.repr());
+  const Tensor alone = uninitialized_parameter({.device = "toy"});
+  materialize(alone, {2, 2});
+  EXPECT_EQ(alone.device().str(), "toy:0");
+  EXPECT_EQ(alone.shape(), Shape({2, 2}));
+}
+
 }  // namespace
 }  // namespace tenon
