@@ -78,21 +78,20 @@ Tensor uninitialized_buffer(const UninitializedBufferOptions& options) {
 
 bool is_lazy(const Tensor& tensor) noexcept { return is_uninitialized(tensor); }
 
-namespace {
+OrdinaryScope::OrdinaryScope() noexcept : saved_(std::exchange(thread_state().inference, false)) {}
+OrdinaryScope::~OrdinaryScope() { thread_state().inference = saved_; }
 
-// While it lives, new tensors are ordinary ones, whatever scope the thread is in.
-class OrdinaryScope {
- public:
-  OrdinaryScope() noexcept : saved_(std::exchange(thread_state().inference, false)) {}
-  ~OrdinaryScope() { thread_state().inference = saved_; }
-  OrdinaryScope(const OrdinaryScope&) = delete;
-  OrdinaryScope& operator=(const OrdinaryScope&) = delete;
-
- private:
-  bool saved_;
-};
-
-}  // namespace
+void prepare_materialize(const Tensor& tensor, const Tensor& fresh) {
+  Body& own = tensor.body();
+  BodyEditor::set_parameter(fresh.body(), own.is_parameter());
+  BodyEditor::set_requires_grad(fresh.body(), tensor.requires_grad());
+  check_swap(tensor, fresh);
+  prepare_carry_over(own, fresh.body());
+}
+void materialize_as(const Tensor& tensor, const Tensor& fresh) noexcept {
+  carry_over(tensor.body(), fresh.body());
+  swap_checked(tensor, fresh);
+}
 
 void materialize(const Tensor& tensor, const Shape& shape, const MaterializeOptions& options) {
   Body& own = tensor.body();
@@ -102,23 +101,17 @@ void materialize(const Tensor& tensor, const Shape& shape, const MaterializeOpti
                            " is initialized already"));
   }
   const DType dtype = options.dtype.value_or(tensor.dtype());
-  const bool requires_grad = tensor.requires_grad();
-  if (requires_grad && !is_differentiable(dtype)) {
+  if (tensor.requires_grad() && !is_differentiable(dtype)) {
     throw DTypeError(
         concat("data set to a tensor that requires gradients must be floating point or complex "
                "dtype, not ",
                repr(dtype)));
   }
-  // A first call in an InferenceModeScope must not make a parameter that can never be trained.
   const OrdinaryScope ordinary;
   const Tensor fresh = allocate_tensor(Layout::packed(
       shape, dtype, options.device ? usable_device(*options.device) : tensor.device()));
-  BodyEditor::set_parameter(fresh.body(), own.is_parameter());
-  BodyEditor::set_requires_grad(fresh.body(), requires_grad);
-  check_swap(tensor, fresh);
-  prepare_carry_over(own, fresh.body());
-  carry_over(own, fresh.body());
-  swap_checked(tensor, fresh);
+  prepare_materialize(tensor, fresh);
+  materialize_as(tensor, fresh);
 }
 
 }  // namespace tenon

@@ -36,6 +36,24 @@ TENON_API Tensor make_uninitialized(DType dtype, Device device, bool is_paramete
 TENON_API Tensor uninitialized_like(const Tensor& tensor, std::optional<DType> dtype = {},
                                     std::optional<Device> device = {});
 
+// While it lives, new tensors are ordinary ones, whatever scope the thread is in: a parameter that
+// gets its shape in an InferenceModeScope must not be one that can never be trained.
+class TENON_API OrdinaryScope {
+ public:
+  OrdinaryScope() noexcept;
+  ~OrdinaryScope();
+  OrdinaryScope(const OrdinaryScope&) = delete;
+  OrdinaryScope& operator=(const OrdinaryScope&) = delete;
+
+ private:
+  bool saved_;
+};
+
+// The fresh tensor's memory becomes the uninitialised tensor's, which is an ordinary one then, with
+// its own requires_grad, hooks and attributes. What can fail is done by the first.
+TENON_API void prepare_materialize(const Tensor& tensor, const Tensor& fresh);
+TENON_API void materialize_as(const Tensor& tensor, const Tensor& fresh) noexcept;
+
 // The sentences PyTorch has for it.
 TENON_API extern const std::string_view kUninitializedShape;
 [[noreturn]] TENON_API void throw_uninitialized_shape();

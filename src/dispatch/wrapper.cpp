@@ -63,6 +63,7 @@ std::optional<Tensor> WrapperBody::module_load(const Tensor& dest, const Tensor&
   // A class that does not know about another leaves it to that one, which may know about both.
   for (const Tensor* tensor : {&dest, &src}) {
     const Body& other = tensor->body();
+    if (is_uninitialized(other)) throw_uninitialized_use("module_load", other);
     if (other.is_wrapper() &&
         !wrapper_class().derives_from(static_cast<const WrapperBody&>(other).wrapper_class()))
       return std::nullopt;

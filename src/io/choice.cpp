@@ -37,10 +37,13 @@ void choose_uninitialized(const Document& document, const Value& tree,
                           const std::function<bool(std::string_view)>& filter,
                           std::unordered_set<std::uint64_t>& dropped) {
   Walk walk(document.source().name(), document.objects(), [](const std::string&, const Tensor&) {});
+  // One that is wanted under one of its names is there under all of them, as other tensors are.
+  std::unordered_set<std::uint64_t> wanted;
   walk.visit_uninitialized = [&](const std::string& name, const Tensor& tensor) {
-    if (!filter(name)) dropped.insert(tensor.id());
+    (filter(name) ? wanted : dropped).insert(tensor.id());
   };
   walk.run(tree);
+  for (const std::uint64_t id : wanted) dropped.erase(id);
 }
 
 const Value& at_path(const Value& tree, const std::string& path, const Document& document) {

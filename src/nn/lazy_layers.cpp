@@ -4,8 +4,11 @@
 #include <vector>
 
 #include "base/text.h"
+#include "core/uninitialized.h"
+#include "nn/slot_editor.h"
 #include "tenon/autograd.h"
 #include "tenon/error.h"
+#include "tenon/factories.h"
 
 namespace tenon::nn {
 
@@ -48,35 +51,70 @@ bool LazySized::sizes_from_tensors() {
   return true;
 }
 
+namespace {
+
+// While it lives, slots hold other tensors than their own.
+class Replaced {
+ public:
+  explicit Replaced(const std::vector<std::pair<TensorSlot*, Tensor>>& slots) {
+    for (const auto& [slot, other] : slots) {
+      own_.emplace_back(slot, slot->get());
+      SlotEditor::rebind(*slot, other);
+    }
+  }
+  ~Replaced() {
+    for (auto& [slot, own] : own_) SlotEditor::rebind(*slot, std::move(own));
+  }
+  Replaced(const Replaced&) = delete;
+  Replaced& operator=(const Replaced&) = delete;
+
+ private:
+  std::vector<std::pair<TensorSlot*, Tensor>> own_;
+};
+
+}  // namespace
+
+// Values are drawn for all tensors, so that they are the plain layer's, but into others: what was
+// loaded stays, and if something fails nothing has happened.
 void LazySized::initialize(std::int64_t size) {
-  std::vector<const TensorSlot*> open;
-  std::vector<std::pair<const TensorSlot*, Tensor>> loaded;  // and what was loaded
+  std::vector<std::pair<TensorSlot*, Tensor>> open, loaded;
+  const NoGradScope no_grad;
+  const OrdinaryScope ordinary;
   bool any_loaded = false;
-  for (const TensorSlot* slot : slots_of(itself())) {
-    if (is_lazy(*slot)) {
-      open.push_back(slot);
+  for (TensorSlot* slot : slots_of(itself())) {
+    const Tensor& own = slot->get();
+    if (is_lazy(own)) {
+      const Shape shape = shape_with(slot->name(), size).value_or(Shape{size});
+      open.emplace_back(slot, empty(shape, {.dtype = own.dtype(), .device = own.device()}));
       continue;
     }
     loaded.emplace_back(slot, Tensor());
     if (!shape_with(slot->name(), size)) continue;
     any_loaded = true;
-    const auto known = size_in(slot->name(), slot->get().shape());
+    const auto known = size_in(slot->name(), own.shape());
     if (known && *known != size) {
       throw ValueError(concat("The ", size_name(), " inferred from input: ", size,
                               " is not equal to ", size_name(), " from self.", slot->name(), ": ",
                               *known));
     }
   }
-  const NoGradScope no_grad;
-  for (const TensorSlot* slot : open)
-    materialize(*slot, shape_with(slot->name(), size).value_or(Shape{size}));
-  set_size(size);
-  if (open.empty()) return;
-  // What was loaded stays; drawing goes over all of them, so that it is the plain layer's.
+  if (open.empty()) return set_size(size);
+  // Counts are drawn, too, if nothing else was loaded.
   if (!any_loaded) loaded.clear();
-  for (auto& [slot, values] : loaded) values = slot->get().detach().clone();
-  reset();
-  for (const auto& [slot, values] : loaded) slot->get().copy_(values);
+  for (auto& [slot, other] : loaded) other = empty_like(slot->get().detach());
+  try {
+    set_size(size);
+    {
+      const Replaced other_loaded(loaded), other_open(open);
+      reset();
+    }
+    for (const auto& [slot, fresh] : open) prepare_materialize(slot->get(), fresh);
+  } catch (...) {
+    set_size(0);
+    sizes_from_tensors();
+    throw;
+  }
+  for (const auto& [slot, fresh] : open) materialize_as(slot->get(), fresh);
 }
 
 std::int64_t lazy_channels(const Module& layer, const Tensor& input, std::size_t dims,

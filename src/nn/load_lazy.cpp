@@ -84,6 +84,7 @@ Tensor LoadPlan::lazy_value(const Tensor& own, const Tensor& value) const {
     return make_uninitialized(value.dtype(), value.device(), own.is_parameter(),
                               own.requires_grad());
   }
+  const OrdinaryScope ordinary;
   if (options_.assign) return own.is_parameter() ? like_own(own, value) : value.detach();
   const Tensor fresh = empty(value.shape(), {.dtype = own.dtype(), .device = own.device()});
   if (!fresh.is_meta()) {

@@ -405,7 +405,17 @@ void LoadPlan::warn_about_meta() {
 void LoadPlan::judge() {
   for (const LoadAction& action : actions_) {
     const LoadAction& leader = actions_[action.leader];
-    if (&leader == &action || !differs(action, leader)) continue;
+    if (&leader == &action) continue;
+    // Without a shape of its own it takes the one that comes, of which there can be only one.
+    if (is_uninitialized(action.slot->get()) && !is_uninitialized(action.value) &&
+        !is_uninitialized(leader.value) && action.value.shape() != leader.value.shape()) {
+      error(concat("size mismatch for ", action.key, ": it comes with shape ",
+                   Value(action.value.shape()).repr(), ", and \"", leader.key,
+                   "\", which is the same tensor in the module, with ",
+                   Value(leader.value.shape()).repr(), "."));
+      continue;
+    }
+    if (!differs(action, leader)) continue;
     result_.tie_conflicts.emplace_back(action.key);
     if (!options_.allow_tie_conflicts) {
       error(concat("\"", action.key, "\" and \"", leader.key,

@@ -284,6 +284,8 @@ void Optimizer::check_state(const Value& state, const Tensor& parameter, const s
     } else if (!value->is_tensor()) {
       problems.push_back(concat("'", kept.name, "' of the state of ", name,
                                 " must be a tensor, but is of type ", value->type_name()));
+    } else if (is_lazy(value->as_tensor())) {
+      problems.push_back(concat("'", kept.name, "' of the state of ", name, " is uninitialized"));
     } else if (value->as_tensor().is_meta() && !parameter.is_meta()) {
       problems.push_back(concat("'", kept.name, "' of the state of ", name,
                                 " is on meta: there is no data to load"));

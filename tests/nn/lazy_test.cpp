@@ -6,6 +6,7 @@
 
 #include "support/matchers.h"
 #include "support/modules.h"
+#include "support/wrappers.h"
 
 namespace tenon::nn {
 namespace {
@@ -407,6 +408,69 @@ TEST(LazyShared, OneWeightOfTwoLayersMaterialisesOnce) {
   expect_error<ValueError>(
       [&] { c(ones({2, 5})); },
       "The in_features inferred from input: 5 is not equal to in_features from self.weight: 3");
+}
+
+// The second layer draws as well, and must not write to what the first has used.
+TEST(LazyShared, OneWeightOfTwoLayersHasItsGradient) {
+  LazyLinear a(3), b(3);
+  b.weight = a.weight;
+  const Tensor x = ones({2, 3}).requires_grad_();
+  b(a(x)).sum().backward();
+  EXPECT_TRUE(a.weight->grad().defined());
+  EXPECT_EQ(b.type_name(), "Linear");
+}
+
+TEST(LazyShared, OneTensorCannotGetTwoShapes) {
+  const auto first = make<LazyLinear>(4), second = make<LazyLinear>(4);
+  second->weight = first->weight;
+  Sequential net{first, second};
+  StateDict state;
+  for (const char* layer : {"0", "1"}) {
+    state.set(std::string(layer) + ".weight", zeros({4, layer[0] == '0' ? 1000 : 5}));
+    state.set(std::string(layer) + ".bias", zeros({4}));
+  }
+  for (const bool assign : {false, true}) {
+    expect_error<LoadError>([&] { net.load_state_dict(state, {.assign = assign}); },
+                            "which is the same tensor in the module");
+    EXPECT_TRUE(is_lazy(first->weight));
+  }
+}
+
+// Nothing is drawn for float8.
+TEST(LazyModule, AFirstCallThatFailsLeavesItLazy) {
+  LazyLinear layer(4, {.dtype = float8_e4m3fn});
+  const Tensor x = zeros({2, 3}, {.dtype = float8_e4m3fn});
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THROW(layer(x), Error);
+    EXPECT_TRUE(layer.has_uninitialized_params());
+    EXPECT_EQ(layer.in_features, 0);
+    EXPECT_EQ(layer.type_name(), "LazyLinear");
+  }
+  layer.to(float32);
+  layer(ones({2, 3}));
+  EXPECT_EQ(layer.type_name(), "Linear");
+}
+
+TEST(LazyModule, LoadedInInferenceModeItCanBeTrained) {
+  LazyLinear layer(2);
+  StateDict state;
+  state.set("weight", ones({2, 3}));
+  state.set("bias", ones({2}));
+  {
+    const InferenceModeScope inference;
+    layer.load_state_dict(state);
+  }
+  optim::SGD optimizer(layer.parameters(), {.lr = 1});
+  layer(ones({1, 3})).sum().backward();
+  optimizer.step();
+  EXPECT_TRUE(equal(layer.weight, zeros({2, 3})));
+}
+
+TEST(LazyModule, UserDefinedTensorsAreNotLoadedIntoWhatHasNoShape) {
+  std::vector<std::string> log;
+  const Tensor wrapper = make_tensor<LoggingTensor>(ones({2}), log), open = uninitialized_buffer();
+  EXPECT_THROW(wrapper.module_load(open), Error);
+  EXPECT_THROW(open.module_load(wrapper), Error);
 }
 
 }  // namespace
