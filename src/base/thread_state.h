@@ -28,9 +28,8 @@ struct AutocastState {
   }
 
   std::uint32_t enabled = 0;  // a bit for each type
-  std::int32_t nesting = 0;   // how many scopes there are
   bool cache_enabled = true;
-  AutocastCache* cache = nullptr;  // the outermost scope's, or a replica's
+  AutocastCache* cache = nullptr;  // the outermost scope's, or a replica's; null outside
   std::array<DType, kDeviceTypes> dtypes = default_dtypes();
 };
 

@@ -68,11 +68,10 @@ AutocastScope::AutocastScope(Device device_type, const AutocastOptions& options)
   saved_enabled_ = (state.enabled & bit_of(type_)) != 0;
   saved_dtype_ = state.dtypes[place_of(type_)];
   saved_cache_ = state.cache_enabled;
-  if (state.nesting == 0) {
+  if (state.cache == nullptr) {
     cache_ = std::make_unique<AutocastCache>();
     state.cache = cache_.get();
   }
-  ++state.nesting;
   state.enabled = enabled ? state.enabled | bit_of(type_) : state.enabled & ~bit_of(type_);
   state.dtypes[place_of(type_)] = dtype;
   state.cache_enabled = options.cache_enabled.value_or(state.cache_enabled);
@@ -80,7 +79,6 @@ AutocastScope::AutocastScope(Device device_type, const AutocastOptions& options)
 
 AutocastScope::~AutocastScope() {
   AutocastState& state = thread_state().autocast;
-  --state.nesting;
   if (cache_) state.cache = nullptr;
   state.enabled = saved_enabled_ ? state.enabled | bit_of(type_) : state.enabled & ~bit_of(type_);
   state.dtypes[place_of(type_)] = saved_dtype_;

@@ -11,6 +11,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // goes before highway.h
 #include "hwy/highway.h"
+#include "kernels/bfloat16-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenon {
@@ -27,20 +28,8 @@ using DU16x2 = hn::Twice<DU16>;
 using VF = hn::Vec<DF>;
 using V16 = hn::Vec<DU16>;
 
-HWY_INLINE V16 ToBFloat16(VF value) {
-  const DI di;
-  const auto bits = hn::BitCast(di, value);
-  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(di, 1));
-  const auto rounded =
-      hn::BitCast(hn::RebindToUnsigned<DI>(), hn::Add(hn::Add(bits, hn::Set(di, 0x7fff)), odd));
-  const auto upper = hn::BitCast(di, hn::ShiftRight<16>(rounded));
-  const auto nan = hn::RebindMask(di, hn::IsNaN(value));
-  return hn::DemoteTo(DU16(), hn::IfThenElse(nan, hn::Set(di, 0x7fc0), upper));
-}
-HWY_INLINE VF FromBFloat16(V16 value) {
-  const hn::RebindToUnsigned<DI> du;
-  return hn::BitCast(DF(), hn::ShiftLeft<16>(hn::PromoteTo(du, value)));
-}
+HWY_INLINE V16 NarrowToBFloat16(VF value) { return ToBFloat16(DF(), value); }
+HWY_INLINE VF WidenBFloat16(V16 value) { return FromBFloat16(DF(), value); }
 HWY_INLINE V16 ToHalf(VF value) {
   return hn::BitCast(DU16(), hn::DemoteTo(hn::Rebind<hwy::float16_t, DF>(), value));
 }
@@ -118,13 +107,13 @@ void Widening(const void* from, void* to, std::int64_t n, bool stream) {
 }
 
 void FloatToBFloat16(const void* src, void* dst, std::int64_t n, bool stream) {
-  Narrowing<BFloat16, ToBFloat16>(src, dst, n, stream);
+  Narrowing<BFloat16, NarrowToBFloat16>(src, dst, n, stream);
 }
 void FloatToHalf(const void* src, void* dst, std::int64_t n, bool stream) {
   Narrowing<Half, ToHalf>(src, dst, n, stream);
 }
 void BFloat16ToFloat(const void* src, void* dst, std::int64_t n, bool stream) {
-  Widening<BFloat16, FromBFloat16>(src, dst, n, stream);
+  Widening<BFloat16, WidenBFloat16>(src, dst, n, stream);
 }
 void HalfToFloat(const void* src, void* dst, std::int64_t n, bool stream) {
   Widening<Half, FromHalf>(src, dst, n, stream);

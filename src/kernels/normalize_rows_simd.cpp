@@ -7,6 +7,7 @@
 #define HWY_TARGET_INCLUDE "kernels/normalize_rows_simd.cpp"
 #include "hwy/foreach_target.h"  // goes before highway.h
 #include "hwy/highway.h"
+#include "kernels/bfloat16-inl.h"
 #include "kernels/sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -15,32 +16,13 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// As cast_simd.cpp does it.
-template <class D, class V>
-HWY_INLINE void StoreRounded(V value, D /*d*/, std::uint16_t* to) {
-  const hn::RebindToSigned<D> di;
-  const auto bits = hn::BitCast(di, value);
-  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(di, 1));
-  const auto rounded =
-      hn::BitCast(hn::RebindToUnsigned<D>(), hn::Add(hn::Add(bits, hn::Set(di, 0x7fff)), odd));
-  const auto upper = hn::BitCast(di, hn::ShiftRight<16>(rounded));
-  const auto nan = hn::RebindMask(di, hn::IsNaN(value));
-  const hn::Rebind<std::uint16_t, D> d16;
-  hn::StoreU(hn::DemoteTo(d16, hn::IfThenElse(nan, hn::Set(di, 0x7fc0), upper)), d16, to);
-}
-template <class D>
-HWY_INLINE hn::Vec<D> LoadWidened(D d, const std::uint16_t* from) {
-  const hn::RebindToUnsigned<D> du;
-  return hn::BitCast(
-      d, hn::ShiftLeft<16>(hn::PromoteTo(du, hn::LoadU(hn::Rebind<std::uint16_t, D>(), from))));
-}
 template <class D, class V>
 HWY_INLINE void StoreResult(V value, D d, hn::TFromD<D>* to) {
   hn::StoreU(value, d, to);
 }
 template <class D, class V>
 HWY_INLINE void StoreResult(V value, D d, std::uint16_t* to) {
-  StoreRounded(value, d, to);
+  hn::StoreU(ToBFloat16(d, value), hn::Rebind<std::uint16_t, D>(), to);
 }
 
 template <class T, bool kWeight, bool kBias, class Out>
@@ -100,7 +82,7 @@ void NormalizeBFloats(const NormRows<float>& rows, const std::uint16_t* all, std
   for (std::int64_t row = 0; row < rows.rows; ++row) {
     const std::uint16_t* HWY_RESTRICT from = all + row * n;
     const double sum = SumOf<float>(n, [=](auto d, std::int64_t i) HWY_ATTR {
-      const auto x = LoadWidened(d, from + i);
+      const auto x = FromBFloat16(d, hn::LoadU(hn::Rebind<std::uint16_t, decltype(d)>(), from + i));
       hn::StoreU(x, d, wide + i);
       return x;
     });

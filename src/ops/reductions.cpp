@@ -14,6 +14,7 @@
 #include "ops/gradients.h"
 #include "ops/into.h"
 #include "ops/operands.h"
+#include "ops/reductions.h"
 #include "tenon/arithmetic.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
@@ -41,8 +42,17 @@ constinit OpInfo op::min::info{"min", kind};
 constinit OpInfo op::var::info{"var", kind};
 constinit OpInfo op::std_::info{"std", kind};
 constinit OpInfo op::norm::info{"norm", kind};
-constinit OpInfo op::cumsum::info{"cumsum", kind};
-constinit OpInfo op::cumprod::info{"cumprod", kind};
+
+void check_has(const OpInfo& info, ReduceFunction function, DType dtype) {
+  if (!has_reduction(function, dtype)) not_implemented(info.name(), dtype);
+}
+DType sum_dtype(DType own, std::optional<DType> asked) {
+  if (asked) return *asked;
+  return is_integral(own) || own == bool_ ? int64 : own;
+}
+std::optional<DType> asked_or_own(std::optional<DType> asked, const Tensor& out) {
+  return asked || !out.defined() ? asked : out.dtype();
+}
 
 namespace {
 
@@ -82,10 +92,6 @@ void run_reduction(ReduceFunction function, const Tensor& out, const Tensor& sel
          out.dtype(), parameters);
 }
 
-void check_has(const OpInfo& info, ReduceFunction function, DType dtype) {
-  if (!has_reduction(function, dtype)) not_implemented(info.name(), dtype);
-}
-
 // Nothing is the largest of nothing.
 void check_not_empty(const OpInfo& info, const Tensor& self, const Dims& dim) {
   if (dim.empty() && self.numel() == 0) {
@@ -109,11 +115,6 @@ void check_floating(const OpInfo& info, DType dtype) {
                           tenon::info(dtype).scalar_name,
                           " instead: convert it with to(dtype), or "
                           "name a dtype where there is that option"));
-}
-
-DType sum_dtype(DType own, std::optional<DType> asked) {
-  if (asked) return *asked;
-  return is_integral(own) || own == bool_ ? int64 : own;
 }
 
 // A sum of 16-bit integers as such is the sum of 64-bit ones, cut: elements are converted first
@@ -407,49 +408,6 @@ struct Rule<op::norm> {
   }
 };
 
-namespace {
-
-template <class O, ReduceFunction kFunction>
-struct AccumulateRule {
-  static Layout infer(const Tensor& self, std::int64_t dim, std::optional<DType> dtype) {
-    wrap_dim(dim, self.dim());
-    Layout like = self.layout();
-    like.dtype = sum_dtype(self.dtype(), dtype);
-    if (like.dtype == bool_) not_implemented(O::info.name(), like.dtype);
-    check_has(O::info, kFunction, like.dtype);
-    return Layout::packed(like.shape, like.dtype, like.device);
-  }
-  static void cpu(Tensor& out, const Tensor& self, std::int64_t dim,
-                  std::optional<DType> /*dtype*/) {
-    const Tensor in = self.to(out.dtype());
-    if (in.dim() == 0) return copy_tensor(out, in);
-    accumulate(kFunction, in.shape(), static_cast<std::size_t>(wrap_dim(dim, in.dim())),
-               operand(in), operand(out), in.dtype());
-  }
-};
-
-}  // namespace
-
-template <>
-struct Rule<op::cumsum> : AccumulateRule<op::cumsum, ReduceFunction::sum> {
-  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::fp32_set_opt_dtype};
-  static constexpr std::string_view gradient = "CumsumBackward0";
-  static void backward(Gradient& g, const Tensor& grad, const Tensor& /*self*/, std::int64_t dim,
-                       std::optional<DType> /*dtype*/) {
-    g.set(0, grad.dim() == 0 ? grad : flip(flip(grad, dim).cumsum(dim), dim));
-  }
-};
-template <>
-struct Rule<op::cumprod> : AccumulateRule<op::cumprod, ReduceFunction::prod> {
-  static constexpr AutocastPolicies autocast = {.cuda = AutocastPolicy::fp32_set_opt_dtype};
-  static constexpr std::string_view gradient = "CumprodBackward0";
-  static bool saves(std::size_t, const Wanted&) { return true; }
-  static void backward(Gradient& g, const Tensor& grad, const Tensor& self, std::int64_t dim,
-                       std::optional<DType> /*dtype*/) {
-    g.set(0, cumprod_gradient(grad, self.to(grad.dtype()), g.result(), dim));
-  }
-};
-
 Tensor sum(const Tensor& self, const DimList& dim, ReduceOptions options) {
   return call<op::sum>(self, dim, options.keepdim, options.dtype);
 }
@@ -516,22 +474,7 @@ std::tuple<Tensor, Tensor> std_mean(const Tensor& self, const DimList& dim, VarO
 Tensor norm(const Tensor& self, double p, const Dims& dim, KeepdimOptions options) {
   return call<op::norm>(self, p, dim, options.keepdim);
 }
-Tensor cumsum(const Tensor& self, std::int64_t dim, DTypeOption options) {
-  return call<op::cumsum>(self, dim, options.dtype);
-}
-Tensor cumprod(const Tensor& self, std::int64_t dim, DTypeOption options) {
-  return call<op::cumprod>(self, dim, options.dtype);
-}
-
 // Into memory that is there. Sums and products are calculated in its dtype, if none is named.
-
-namespace {
-
-std::optional<DType> asked_or_own(std::optional<DType> asked, const Tensor& out) {
-  return asked || !out.defined() ? asked : out.dtype();
-}
-
-}  // namespace
 
 const Tensor& sum_out(const Tensor& out, const Tensor& self, const Dims& dim,
                       ReduceOptions options) {
@@ -589,13 +532,4 @@ const Tensor& norm_out(const Tensor& out, const Tensor& self, double p, const Di
                        KeepdimOptions options) {
   return into<op::norm>(out, self, p, dim, options.keepdim);
 }
-const Tensor& cumsum_out(const Tensor& out, const Tensor& self, std::int64_t dim,
-                         DTypeOption options) {
-  return into<op::cumsum>(out, self, dim, asked_or_own(options.dtype, out));
-}
-const Tensor& cumprod_out(const Tensor& out, const Tensor& self, std::int64_t dim,
-                          DTypeOption options) {
-  return into<op::cumprod>(out, self, dim, asked_or_own(options.dtype, out));
-}
-
 }  // namespace tenon

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "optim/options.h"
 #include "tenon/error.h"
 
 namespace tenon::optim {
@@ -86,32 +87,39 @@ Value NamedValues::value() const {
   return Value::dict(std::move(entries));
 }
 
+std::optional<double> number_in(const Value& value) {
+  switch (value.kind()) {
+    case Value::Kind::integer:
+    case Value::Kind::real: return value.as_real();
+    case Value::Kind::tensor:
+      if (value.as_tensor().numel() == 1) return value.as_tensor().item<double>();
+      return std::nullopt;
+    default: return std::nullopt;
+  }
+}
+
 }  // namespace tenon::optim
 
 namespace tenon {
 
 namespace {
 
-double number_in(const Value& value, const char* what) {
-  switch (value.kind()) {
-    case Value::Kind::integer:
-    case Value::Kind::real: return value.as_real();
-    case Value::Kind::tensor:
-      if (value.as_tensor().numel() == 1) return value.as_tensor().item<double>();
-      [[fallthrough]];
-    default:
-      throw TypeError(concat("only a number is ", what, ", and this is ", value.repr(), " (",
-                             value.type_name(), ")"));
+double number_to_be(const char* what, const Value& value) {
+  const auto number = optim::number_in(value);
+  if (!number) {
+    throw TypeError(concat("only a number is ", what, ", and this is ", value.repr(), " (",
+                           value.type_name(), ")"));
   }
+  return *number;
 }
 
 }  // namespace
 
 Value& operator*=(Value& number, double factor) {
-  return number = number_in(number, "multiplied") * factor;
+  return number = number_to_be("multiplied", number) * factor;
 }
 Value& operator/=(Value& number, double divisor) {
-  return number = number_in(number, "divided") / divisor;
+  return number = number_to_be("divided", number) / divisor;
 }
 
 }  // namespace tenon

@@ -13,6 +13,9 @@ namespace tenon::optim {
 
 // Zero is the whole number it is in PyTorch's defaults, so that texts and files are the same.
 inline Value number(double value) { return value == 0 ? Value(0) : Value(value); }
+// A number, also one that has been a tensor; nothing for anything else.
+std::optional<double> number_in(const Value& value);
+
 inline Value flag(const std::optional<bool>& value) { return value ? Value(*value) : Value(); }
 
 // Adds those that were given, in order.

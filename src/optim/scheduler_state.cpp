@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "optim/options.h"
 #include "optim/schedule_arithmetic.h"
 #include "tenon/error.h"
 #include "tenon/optim/lr_scheduler.h"
@@ -18,16 +19,10 @@ namespace {
       concat("must be ", expected, ", but is ", value.repr(), " (", value.type_name(), ")"));
 }
 
-// A learning rate may have been a tensor.
 double real_of(const Value& value) {
-  switch (value.kind()) {
-    case Value::Kind::integer:
-    case Value::Kind::real: return value.as_real();
-    case Value::Kind::tensor:
-      if (value.as_tensor().numel() == 1) return value.as_tensor().item<double>();
-      [[fallthrough]];
-    default: wrong("a number", value);
-  }
+  const auto number = number_in(value);
+  if (!number) wrong("a number", value);
+  return *number;
 }
 double finite_of(const Value& value) {
   const double number = real_of(value);

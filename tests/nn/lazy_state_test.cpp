@@ -2,6 +2,7 @@
 // modules does. fixtures/make_lazy.py has PyTorch write the files.
 #include <filesystem>
 
+#include "nn/lazy_mlp.h"
 #include "support/archive_id.h"
 #include "support/matchers.h"
 #include "support/modules.h"
@@ -16,17 +17,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::string kFixtures = TENON_SOURCE_DIR "/tests/nn/fixtures/";
-
-class LazyMLP : public Layer {
- public:
-  Child<LazyLinear> fc1{this, "fc1", 10};
-  Child<ReLU> relu1{this, "relu1"};
-  Child<LazyLinear> fc2{this, "fc2", 1};
-  Child<ReLU> relu2{this, "relu2"};
-
- protected:
-  Tensor forward(const Tensor& x) override { return relu2(fc2(relu1(fc1(x)))); }
-};
 
 // As in make_lazy.py.
 class Mixed : public Layer {

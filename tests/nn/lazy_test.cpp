@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "nn/lazy_mlp.h"
 #include "support/matchers.h"
 #include "support/modules.h"
 #include "support/wrappers.h"
@@ -12,17 +13,6 @@ namespace tenon::nn {
 namespace {
 
 using testing::ElementsAre;
-
-class LazyMLP : public Layer {
- public:
-  Child<LazyLinear> fc1{this, "fc1", 10};
-  Child<ReLU> relu1{this, "relu1"};
-  Child<LazyLinear> fc2{this, "fc2", 1};
-  Child<ReLU> relu2{this, "relu2"};
-
- protected:
-  Tensor forward(const Tensor& x) override { return relu2(fc2(relu1(fc1(x)))); }
-};
 
 // A user's: a plain class, and a lazy one that becomes it.
 class Scale : public Layer {

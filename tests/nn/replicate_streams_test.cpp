@@ -4,22 +4,12 @@
 #include <thread>
 
 #include "support/matchers.h"
+#include "support/threads.h"
 #include "tenon/nn/replicate.h"
 #include "tenon/tenon.h"
 
 namespace tenon::nn {
 namespace {
-
-class Threads {
- public:
-  explicit Threads(int threads) : before_(get_num_threads()) { set_num_threads(threads); }
-  ~Threads() { set_num_threads(before_); }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
-
- private:
-  int before_;
-};
 
 using Replicas = std::vector<std::shared_ptr<Identity>>;
 
@@ -87,47 +77,6 @@ TEST(ReplicasWithAutocast, AreTheSameInEveryRun) {
       ASSERT_TRUE(equal(grads[i], expected[i])) << "run " << run << ", gradient " << i;
     }
   }
-}
-
-// As in PyTorch, whose LSTM has a kernel for plain batches, and none for the others.
-TEST(RecurrentLayersWithAutocast, GiveTheDtypesOfPyTorch) {
-  const AutocastScope autocast("cpu");
-  const auto check = [](auto& net, DType given, bool packed, std::vector<DType> expected) {
-    const Tensor x = randn({5, 2, 3}).to(given);
-    std::vector<DType> dtypes;
-    const auto note = [&](const Tensor& out, const auto& state) {
-      dtypes.push_back(out.dtype());
-      if constexpr (requires { std::get<1>(state); }) {
-        dtypes.push_back(std::get<0>(state).dtype());
-        dtypes.push_back(std::get<1>(state).dtype());
-      } else {
-        dtypes.push_back(state.dtype());
-      }
-    };
-    if (packed) {
-      const auto [out, state] = net(pack_padded_sequence(x, tensor({5, 3})));
-      note(out.data, state);
-    } else {
-      const auto [out, state] = net(x);
-      note(out, state);
-    }
-    EXPECT_EQ(dtypes, expected) << net.repr() << repr(given) << packed;
-  };
-  LSTM lstm(3, 4), projected(3, 4, {.proj_size = 2});
-  GRU gru(3, 4);
-  RNN rnn(3, 4);
-  const DType f = float32, b = bfloat16;
-  for (const bool packed : {false, true}) {
-    check(lstm, b, packed, {b, b, b});
-    check(projected, f, packed, {b, b, f});
-    check(projected, b, packed, {b, b, b});
-    check(gru, f, packed, {f, f});
-    check(gru, b, packed, {b, b});
-    check(rnn, f, packed, {b, b});
-    check(rnn, b, packed, {b, b});
-  }
-  check(lstm, f, false, {b, b, b});
-  check(lstm, f, true, {f, f, f});
 }
 
 }  // namespace

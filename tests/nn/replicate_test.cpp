@@ -8,22 +8,12 @@
 
 #include "support/matchers.h"
 #include "support/near.h"
+#include "support/threads.h"
 #include "support/warnings.h"
 #include "tenon/tenon.h"
 
 namespace tenon::nn {
 namespace {
-
-class Threads {
- public:
-  explicit Threads(int threads) : before_(get_num_threads()) { set_num_threads(threads); }
-  ~Threads() { set_num_threads(before_); }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
-
- private:
-  int before_;
-};
 
 class Net final : public Layer {
  public:

@@ -5,6 +5,7 @@
 #include "nn/recorded_layers.h"
 #include "support/gradcheck.h"
 #include "support/sha256.h"
+#include "tenon/amp.h"
 #include "tenon/nn/rnn_cells.h"
 
 namespace tenon::nn {
@@ -434,6 +435,47 @@ TEST(PackedSequences, SayWhatDoesNotFit) {
   expect_error<ValueError>([] { pad_sequence({}); }, "empty list");
   expect_error<ShapeError>([&] { pad_sequence({x, zeros({4, 2})}); }, "[4, 3] and [4, 2]");
   expect_error<ValueError>([&] { pad_sequence({x}, {.padding_side = "lef"}); }, "left or right");
+}
+
+// As in PyTorch, whose LSTM has a kernel for plain batches, and none for the others.
+TEST(RecurrentLayersWithAutocast, GiveTheDtypesOfPyTorch) {
+  const AutocastScope autocast("cpu");
+  const auto check = [](auto& net, DType given, bool packed, std::vector<DType> expected) {
+    const Tensor x = randn({5, 2, 3}).to(given);
+    std::vector<DType> dtypes;
+    const auto note = [&](const Tensor& out, const auto& state) {
+      dtypes.push_back(out.dtype());
+      if constexpr (requires { std::get<1>(state); }) {
+        dtypes.push_back(std::get<0>(state).dtype());
+        dtypes.push_back(std::get<1>(state).dtype());
+      } else {
+        dtypes.push_back(state.dtype());
+      }
+    };
+    if (packed) {
+      const auto [out, state] = net(pack_padded_sequence(x, tensor({5, 3})));
+      note(out.data, state);
+    } else {
+      const auto [out, state] = net(x);
+      note(out, state);
+    }
+    EXPECT_EQ(dtypes, expected) << net.repr() << repr(given) << packed;
+  };
+  LSTM lstm(3, 4), projected(3, 4, {.proj_size = 2});
+  GRU gru(3, 4);
+  RNN rnn(3, 4);
+  const DType f = float32, b = bfloat16;
+  for (const bool packed : {false, true}) {
+    check(lstm, b, packed, {b, b, b});
+    check(projected, f, packed, {b, b, f});
+    check(projected, b, packed, {b, b, b});
+    check(gru, f, packed, {f, f});
+    check(gru, b, packed, {b, b});
+    check(rnn, f, packed, {b, b});
+    check(rnn, b, packed, {b, b});
+  }
+  check(lstm, f, false, {b, b, b});
+  check(lstm, f, true, {f, f, f});
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes autocast_cases.h: what PyTorch's autocast makes of every operator.
 
-A case is a function of tensors, which autocast_test.cpp knows by its name. It is run with float32 arguments ("f"), arguments of the scope's
+A case is a function of tensors, which autocast_cases_test.cpp knows by its name. It is run with float32 arguments ("f"), arguments of the scope's
 dtype ("l"), and both in turn ("fl", "lf"), on the CPU, and with fake tensors on CUDA. What is written is the dtypes of the results, or "error";
 on the CPU also the sum of the elements of the first result, and of all gradients, and of the sizes of both. Run with the PyTorch that is to be followed.
 """
