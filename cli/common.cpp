@@ -32,6 +32,9 @@ int guarded(const std::string& file, const std::function<int()>& run) {
   } catch (const FormatError& error) {
     report(error.what());
     return kRefused;
+  } catch (const ValueError& error) {
+    report(file + ": " + error.what());  // about what was asked for, and not about its bytes
+    return kRefused;
   } catch (const Error& error) {
     report(file + ": byte 0: " + error.what());
     return kRefused;

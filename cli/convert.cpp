@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <tenon/tenon.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cstdio>
@@ -181,7 +182,8 @@ void print_plan(const ConvertReport& report) {
     if (one.new_name != one.name) line += " -> " + escaped(one.new_name);
     line += "  " + std::string(info(one.dtype).name);
     if (one.new_dtype != one.dtype) line += " -> " + std::string(info(one.new_dtype).name);
-    std::printf("%s  %s\n", line.c_str(), human_bytes(one.bytes).c_str());
+    std::printf("%s  %s\n", line.c_str(),
+                one.uninitialized ? "uninitialised" : human_bytes(one.bytes).c_str());
   }
   for (const std::string& file : report.files)
     std::printf("would write %s\n", escaped(file).c_str());
@@ -197,10 +199,15 @@ int run(const Options& given, ConvertOptions& options) {
     for (const std::string& note : report.notes)
       std::fprintf(stderr, "tenon: note: %s\n", escaped(note).c_str());
     if (given.dry_run) print_plan(report);
-    std::printf(
-        "%s: %zu tensors, %s%s%s\n", escaped(given.out).c_str(), report.tensors.size(),
-        human_bytes(report.bytes).c_str(), report.files.size() > 1 ? ", " : "",
-        report.files.size() > 1 ? (std::to_string(report.files.size()) + " files").c_str() : "");
+    const auto open =
+        std::count_if(report.tensors.begin(), report.tensors.end(),
+                      [](const ConvertedTensor& tensor) { return tensor.uninitialized; });
+    std::string more;
+    if (open != 0) more += ", " + std::to_string(open) + " uninitialised";
+    if (report.files.size() > 1) more += ", " + std::to_string(report.files.size()) + " files";
+    std::printf("%s: %zu tensors, %s%s\n", escaped(given.out).c_str(),
+                report.tensors.size() - static_cast<std::size_t>(open),
+                human_bytes(report.bytes).c_str(), more.c_str());
     return written();
   } catch (const CancelledError&) {
     std::fputs("tenon: interrupted, and nothing was written\n", stderr);

@@ -179,6 +179,11 @@ int extract(const Options& options) {
   const Checkpoint file = Checkpoint::open(options.file, options.open);
   const auto number = file.find(options.name);
   if (!number) {
+    for (const UninitializedFacts& open : file.uninitialized()) {
+      if (open.name == options.name)
+        return refuse(file.file(), Value(options.name).repr() +
+                                       " is uninitialised: it has neither shape nor elements yet");
+    }
     return refuse(file.file(),
                   "there is no tensor " + Value(options.name).repr() + nearest(file, options.name));
   }

@@ -60,17 +60,27 @@ struct Row {
   std::optional<Statistics> stats = {};
 };
 
-std::vector<Row> rows_of(const Checkpoint& file, const Options& options) {
+// What is listed.
+struct Listing {
+  std::vector<Row> rows;
+  std::vector<const UninitializedFacts*> uninitialized;
+};
+
+Listing listing_of(const Checkpoint& file, const Options& options) {
   std::function<bool(std::string_view)> wanted;
   if (options.has_filter) wanted = matching(options.filter);
-  std::vector<Row> rows;
+  Listing listing;
+  for (const UninitializedFacts& facts : file.uninitialized()) {
+    if (!wanted || wanted(facts.name)) listing.uninitialized.push_back(&facts);
+  }
+  std::vector<Row>& rows = listing.rows;
   for (std::size_t i = 0; i < file.tensors().size(); ++i) {
     const TensorFacts& facts = file.tensors()[i];
     if (wanted && !wanted(facts.name)) continue;
     rows.push_back(
         {&facts, i, static_cast<std::uint64_t>(facts.shape.numel() * itemsize(facts.dtype))});
   }
-  return rows;
+  return listing;
 }
 
 // The row before this one with the same elements, if there is one: tied weights are read once.
@@ -164,7 +174,13 @@ void write_stats(JsonWriter& out, const Statistics& stats) {
           ", \"inf\": " + std::to_string(stats.infinite) + "}");
 }
 
-void write_json(const Checkpoint& file, const Options& options, const std::vector<Row>& rows) {
+void write_flags(JsonWriter& out, bool requires_grad, bool parameter) {
+  out.raw(requires_grad ? ", \"requires_grad\": true" : ", \"requires_grad\": false");
+  out.raw(parameter ? ", \"parameter\": true" : ", \"parameter\": false");
+}
+
+void write_json(const Checkpoint& file, const Options& options, const Listing& listing) {
+  const std::vector<Row>& rows = listing.rows;
   JsonWriter out;
   const auto integer = [&](std::int64_t n) { out.number(n); };
   out.raw("{\"file\": ");
@@ -189,8 +205,7 @@ void write_json(const Checkpoint& file, const Options& options, const std::vecto
     out.number(t.offset);
     out.raw(", \"device\": ");
     out.text(t.device);
-    out.raw(t.requires_grad ? ", \"requires_grad\": true" : ", \"requires_grad\": false");
-    out.raw(t.parameter ? ", \"parameter\": true" : ", \"parameter\": false");
+    write_flags(out, t.requires_grad, t.parameter);
     out.raw(", \"bytes\": " + std::to_string(row.bytes));
     if (options.hash) {
       out.raw(", \"sha256\": ");
@@ -202,7 +217,18 @@ void write_json(const Checkpoint& file, const Options& options, const std::vecto
     }
     out.raw("}");
   }
-  out.raw("], \"values\": ");
+  out.raw("], \"uninitialized\": ");
+  out.list(listing.uninitialized, [&](const UninitializedFacts* facts) {
+    out.raw("{\"name\": ");
+    out.text(facts->name);
+    out.raw(", \"dtype\": ");
+    out.text(info(facts->dtype).name);
+    out.raw(", \"device\": ");
+    out.text(facts->device);
+    write_flags(out, facts->requires_grad, facts->parameter);
+    out.raw("}");
+  });
+  out.raw(", \"values\": ");
   write_value(out, file.tree(), "");
   out.raw("}\n");
 }
@@ -214,7 +240,14 @@ bool wants_colour() {
          terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
-void write_table(const Checkpoint& file, const Options& options, const std::vector<Row>& rows) {
+// Behind a tensor's dtype and shape, or what stands for it.
+std::string place_of(const std::string& device, bool parameter) {
+  return (device == "cpu" ? std::string() : "  " + escaped(device)) +
+         (parameter ? "  parameter" : "");
+}
+
+void write_table(const Checkpoint& file, const Options& options, const Listing& listing) {
+  const std::vector<Row>& rows = listing.rows;
   const bool colour = wants_colour();
   const char* const dim = colour ? "\x1b[2m" : "";
   const char* const plain = colour ? "\x1b[0m" : "";
@@ -222,10 +255,8 @@ void write_table(const Checkpoint& file, const Options& options, const std::vect
   for (const Row& row : rows) {
     const TensorFacts& t = *row.facts;
     bytes += row.bytes;
-    std::string line =
-        escaped(t.name) + "  " + std::string(info(t.dtype).name) + "  " + t.shape.repr();
-    if (t.device != "cpu") line += "  " + escaped(t.device);
-    if (t.parameter) line += "  parameter";
+    const std::string line = escaped(t.name) + "  " + std::string(info(t.dtype).name) + "  " +
+                             t.shape.repr() + place_of(t.device, t.parameter);
     std::printf("%s", line.c_str());
     if (row.stats) {
       const Statistics& s = *row.stats;
@@ -240,13 +271,24 @@ void write_table(const Checkpoint& file, const Options& options, const std::vect
     if (options.hash) std::printf("  %s%s%s", dim, row.hash.c_str(), plain);
     std::putchar('\n');
   }
+  for (const UninitializedFacts* t : listing.uninitialized) {
+    std::printf("%s  %s  uninitialised%s\n", escaped(t->name).c_str(),
+                std::string(info(t->dtype).name).c_str(),
+                place_of(t->device, t->parameter).c_str());
+  }
   std::string facts;
   for (const auto& [name, value] : file.facts()) facts += ", " + name + " " + value;
   const std::string listed =
       options.has_filter ? std::to_string(rows.size()) + " of " : std::string();
-  std::printf("%s: %s, %s%zu tensors, %s%s\n", escaped(file.file()).c_str(),
+  std::string open;
+  if (const std::size_t all = file.uninitialized().size(); all != 0) {
+    open = ", " +
+           (options.has_filter ? std::to_string(listing.uninitialized.size()) + " of " : "") +
+           std::to_string(all) + " uninitialised";
+  }
+  std::printf("%s: %s, %s%zu tensors, %s%s%s\n", escaped(file.file()).c_str(),
               std::string(file.format()).c_str(), listed.c_str(), file.tensors().size(),
-              human_bytes(bytes).c_str(), escaped(facts).c_str());
+              human_bytes(bytes).c_str(), open.c_str(), escaped(facts).c_str());
 }
 
 }  // namespace
@@ -282,12 +324,12 @@ int inspect(const std::vector<std::string>& arguments) {
                         "the values would be more than 64 MiB of text, as the file shares parts of "
                         "them in many places");
     }
-    std::vector<Row> rows = rows_of(file, options);
-    read_elements(file, options, rows);
+    Listing listing = listing_of(file, options);
+    read_elements(file, options, listing.rows);
     if (options.json)
-      write_json(file, options, rows);
+      write_json(file, options, listing);
     else
-      write_table(file, options, rows);
+      write_table(file, options, listing);
     return written();
   });
 }

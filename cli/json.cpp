@@ -1,5 +1,7 @@
 #include "json.h"
 
+#include <tenon/uninitialized.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -58,7 +60,8 @@ class Values {
             "size", [&] { out_.list(value.as_size(), [&](std::int64_t n) { out_.number(n); }); });
       case Value::Kind::dtype: return wrapped("dtype", info(value.as_dtype()).name);
       case Value::Kind::device: return wrapped("device", value.as_device().str());
-      case Value::Kind::tensor: return wrapped("tensor", name);
+      case Value::Kind::tensor:
+        return wrapped(is_lazy(value.as_tensor()) ? "uninitialized" : "tensor", name);
       case Value::Kind::dict: return dict(value, name, top);
       case Value::Kind::object: return object(value, name, top);
     }

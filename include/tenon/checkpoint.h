@@ -81,6 +81,15 @@ struct TensorFacts {
   static constexpr std::uint32_t kNoStorage = 0xffffffff;  // of meta tensors
 };
 
+// A parameter or buffer of a lazy module that has no shape yet (tenon/uninitialized.h).
+struct UninitializedFacts {
+  std::string name;
+  DType dtype = float32;
+  std::string device;  // as the file says
+  bool requires_grad = false;
+  bool parameter = false;
+};
+
 // The texts are the checkpoint's.
 struct StorageFacts {
   std::string_view file;    // the one it is in
@@ -118,10 +127,13 @@ class TENON_API Checkpoint {
   // Every tensor by its name. Opening is a FormatError if two have the same.
   const std::vector<TensorFacts>& tensors() const& noexcept;
   const std::vector<StorageFacts>& storages() const& noexcept;
+  // What has a name and no shape yet, and is none of the tensors.
+  const std::vector<UninitializedFacts>& uninitialized() const& noexcept;
   void file() const&& = delete;
   void tree() const&& = delete;
   void tensors() const&& = delete;
   void storages() const&& = delete;
+  void uninitialized() const&& = delete;
   // The place of a name in tensors(); nothing if there is none.
   std::optional<std::size_t> find(std::string_view name) const;
 

@@ -46,7 +46,8 @@ struct ConvertOptions {
 struct ConvertedTensor {
   std::string name, new_name;
   DType dtype = float32, new_dtype = float32;
-  std::uint64_t bytes = 0;  // of its elements, in the target
+  std::uint64_t bytes = 0;     // of its elements, in the target
+  bool uninitialized = false;  // it has none, and no shape yet
 };
 
 struct ConvertReport : SaveReport {

@@ -42,6 +42,7 @@ struct Checkpoint::Impl {
   std::vector<TensorFacts> tensors;
   std::vector<const TensorRecord*> records;  // of the same, in the survey
   std::vector<std::uint32_t> by_name;
+  std::vector<UninitializedFacts> uninitialized;
   std::vector<StorageFacts> storages;
   std::unique_ptr<std::once_flag[]> compared;  // of each storage: whether it has been
 
@@ -63,6 +64,11 @@ struct Checkpoint::Impl {
                                    record.conj, record.neg, record.storage});
                 records.push_back(&record);
               });
+    walk.visit_uninitialized = [&](const std::string& name, const Tensor& tensor) {
+      const UninitializedRecord& record = survey.uninitialized_record(tensor);
+      uninitialized.push_back(
+          {name, record.dtype, record.device.str(), record.requires_grad, record.parameter});
+    };
     walk.run(survey.tree());
     sort_names();
   }
@@ -156,6 +162,9 @@ std::vector<std::pair<std::string, std::string>> Checkpoint::facts() const {
 const Value& Checkpoint::tree() const& noexcept { return impl_->survey.tree(); }
 const std::vector<TensorFacts>& Checkpoint::tensors() const& noexcept { return impl_->tensors; }
 const std::vector<StorageFacts>& Checkpoint::storages() const& noexcept { return impl_->storages; }
+const std::vector<UninitializedFacts>& Checkpoint::uninitialized() const& noexcept {
+  return impl_->uninitialized;
+}
 
 std::optional<std::size_t> Checkpoint::find(std::string_view name) const {
   const auto at = std::lower_bound(

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "core/uninitialized.h"
 #include "io/choice.h"
 #include "io/document.h"
 #include "io/file_payload.h"
@@ -38,10 +39,22 @@ class Conversion {
       const bool part = walk.whole() != name && !name.ends_with(".values");
       choose(name, tensor, part, said);
     };
+    walk.visit_uninitialized = [&](const std::string& name, const Tensor& tensor) {
+      const DType old = tensor.dtype();
+      const DType chosen = wanted(name, old).value_or(old);
+      said.push_back({name, name, old, chosen, 0, true});
+      decide(Value(tensor).identity(), old, chosen, name);
+    };
     walk.run(tree);
     return mapped_tensors(tree, [&](const Tensor& tensor) -> Value {
-      const auto found = storages_.find(tensor.storage().identity());
-      if (found == storages_.end() || !found->second.made.defined()) return tensor;
+      if (is_uninitialized(tensor.body())) {
+        const auto found = targets_.find(Value(tensor).identity());
+        if (found == targets_.end() || found->second.chosen == tensor.dtype()) return tensor;
+        return make_uninitialized(found->second.chosen, tensor.device(), tensor.is_parameter(),
+                                  tensor.requires_grad());
+      }
+      const auto found = targets_.find(tensor.storage().identity());
+      if (found == targets_.end() || !found->second.made.defined()) return tensor;
       Layout layout = tensor.layout();
       layout.dtype = found->second.chosen;
       return overlay_.tensor(tensor, layout, found->second.made);
@@ -49,7 +62,7 @@ class Conversion {
   }
 
  private:
-  // What becomes of a storage, as the first of its tensors has it.
+  // What becomes of a storage, or of a tensor without one, as the first of its names has it.
   struct Target {
     DType old, chosen;
     std::string first;
@@ -72,15 +85,20 @@ class Conversion {
     said.push_back(
         {name, name, old, chosen, static_cast<std::uint64_t>(tensor.numel() * itemsize(chosen))});
     if (!overlay_.has_bytes(tensor)) return;
-    const auto [place, fresh] =
-        storages_.try_emplace(tensor.storage().identity(), Target{old, chosen, name});
-    Target& target = place->second;
-    if (fresh && chosen != old) {
-      target.made = overlay_.add(cast_payload(overlay_.storage(tensor), old, chosen),
-                                 overlay_.location(tensor));
+    Target* const target = decide(tensor.storage().identity(), old, chosen, name);
+    if (target != nullptr && chosen != old) {
+      target->made = overlay_.add(cast_payload(overlay_.storage(tensor), old, chosen),
+                                  overlay_.location(tensor));
     }
+  }
+
+  // Null if it was decided before.
+  Target* decide(const void* identity, DType old, DType chosen, const std::string& name) {
+    const auto [place, fresh] = targets_.try_emplace(identity, Target{old, chosen, name});
+    if (fresh) return &place->second;
+    const Target& target = place->second;
     const bool changes = chosen != old || target.chosen != target.old;
-    if (!changes || (target.old == old && target.chosen == chosen)) return;
+    if (!changes || (target.old == old && target.chosen == chosen)) return nullptr;
     throw ValueError(concat("convert: ", name, " would be ", info(chosen).name, " and ",
                             target.first, ", which shares its memory, ", info(target.chosen).name));
   }
@@ -89,7 +107,7 @@ class Conversion {
   Overlay& overlay_;
   const ConvertOptions& options_;
   std::vector<std::pair<std::function<bool(std::string_view)>, DType>> rules_;
-  std::unordered_map<const void*, Target> storages_;  // by their identities
+  std::unordered_map<const void*, Target> targets_;  // by their identities
 };
 
 }  // namespace
@@ -110,8 +128,11 @@ ConvertReport convert(const std::string& from, const std::string& to,
     tree = renamed(tree, options.rename);
     // In the same order: renaming is about keys of the dict, whatever is below them.
     std::size_t i = 0;
-    Walk walk(document->source().name(), document->objects(),
-              [&](const std::string& name, const Tensor&) { report.tensors[i++].new_name = name; });
+    const auto rename = [&](const std::string& name, const Tensor&) {
+      report.tensors[i++].new_name = name;
+    };
+    Walk walk(document->source().name(), document->objects(), rename);
+    walk.visit_uninitialized = rename;
     walk.run(tree);
   }
   static_cast<SaveReport&>(report) =

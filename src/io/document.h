@@ -25,6 +25,7 @@ class Builder {
   virtual void element_type(std::uint32_t number, DType dtype) = 0;
   virtual Tensor tensor(const TensorRecord& record) = 0;
   virtual Tensor parameter(const Tensor& data, bool requires_grad) = 0;
+  virtual Tensor uninitialized(const UninitializedRecord& record) = 0;
   // A sparse tensor that was made of such tensors.
   virtual void sparse(const Value& /*sparse*/) {}
 };

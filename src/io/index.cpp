@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "io/document.h"
 #include "io/shown.h"
+#include "io/tensors.h"
 #include "tenon/body.h"
 #include "tenon/error.h"
 
@@ -66,6 +67,9 @@ class Shifted final : public Builder {
   Tensor parameter(const Tensor& data, bool requires_grad) override {
     return builder_.parameter(data, requires_grad);
   }
+  Tensor uninitialized(const UninitializedRecord& record) override {
+    return builder_.uninitialized(record);
+  }
   void sparse(const Value& sparse) override { builder_.sparse(sparse); }
   std::uint32_t next() const noexcept { return next_; }
 
@@ -84,6 +88,9 @@ class NamesOnly final : public Builder {
         make_ref<Body>(Layout::packed(record.shape, record.dtype, Device::meta()), Storage()));
   }
   Tensor parameter(const Tensor& data, bool) override { return data; }
+  Tensor uninitialized(const UninitializedRecord& record) override {
+    return uninitialized_on(Device::meta(), record);
+  }
 };
 
 class IndexDocument final : public Document {

@@ -166,6 +166,9 @@ class LegacyMaker final : public TensorMaker {
   Tensor parameter(const Tensor& data, bool requires_grad) override {
     return builder_ != nullptr ? builder_->parameter(data, requires_grad) : data;
   }
+  Tensor uninitialized(const UninitializedRecord& record) override {
+    return builder_ != nullptr ? builder_->uninitialized(record) : stand_in();
+  }
   void sparse(const Value& sparse) override {
     if (builder_ != nullptr) builder_->sparse(sparse);
   }

@@ -23,8 +23,9 @@ class Loader final : public Builder {
  public:
   // `kept`, if there is one, says of every tensor whether it is wanted.
   // With `left`, storages stay in their files, and are noted there.
-  Loader(const LoadOptions& options, const std::vector<bool>* kept, LeftInFile* left)
-      : options_(options), kept_(kept), left_(left) {}
+  Loader(const std::string& file, const LoadOptions& options, const std::vector<bool>* kept,
+         LeftInFile* left)
+      : file_(file), options_(options), kept_(kept), left_(left) {}
 
   void expect(std::size_t storages) override { reserve_in_huge_pages(places_, storages); }
   void storage(std::uint32_t number, const StorageRecord& record) override {
@@ -59,6 +60,13 @@ class Loader final : public Builder {
     if (dropped_.contains(data.id())) dropped_.insert(made.id());
     return made;
   }
+  Tensor uninitialized(const UninitializedRecord& record) override {
+    if (left_ != nullptr || record.device.is_meta()) return uninitialized_on(record.device, record);
+    const std::string location = record.device.str();
+    if (const auto device = restored(location)) return uninitialized_on(*device, record);
+    cannot_restore(concat(file_, ": an uninitialised ", record.parameter ? "parameter" : "buffer"),
+                   location);
+  }
   void sparse(const Value& sparse) override { sparse_.push_back(sparse); }
 
   // Reads what is not mapped. With checksums, what is mapped is read too, and only compared.
@@ -83,9 +91,9 @@ class Loader final : public Builder {
     Storage storage;
     std::int64_t read = -1;  // its place among what is read; -1: it is mapped, or on meta
   };
-  Device target(const StorageRecord& record) const {
-    if (record.without_data) return Device::meta();
-    if (const auto chosen = options_.map_location(record.location)) {
+  // Where what was at a location is to be; nothing if that is nowhere.
+  std::optional<Device> restored(std::string_view location) const {
+    if (const auto chosen = options_.map_location(location)) {
       if (!chosen->is_cpu() && !chosen->is_meta()) {
         throw NotImplementedError(
             concat("load: tensors cannot be put on ", chosen->str(),
@@ -93,11 +101,18 @@ class Loader final : public Builder {
       }
       return *chosen;
     }
-    if (record.location == "cpu") return Device::cpu();
-    throw DeviceError(concat(record.source->name(), ": storage ", record.key, " was on ",
-                             record.location,
+    if (location == "cpu") return Device::cpu();
+    return std::nullopt;
+  }
+  [[noreturn]] static void cannot_restore(const std::string& what, std::string_view location) {
+    throw DeviceError(concat(what, " was on ", location,
                              ", which cannot be restored here: load it with .map_location = "
                              "\"cpu\""));
+  }
+  Device target(const StorageRecord& record) const {
+    if (record.without_data) return Device::meta();
+    if (const auto device = restored(record.location)) return *device;
+    cannot_restore(concat(record.source->name(), ": storage ", record.key), record.location);
   }
 
   void find_memory(Place& place) {
@@ -157,12 +172,12 @@ class Loader final : public Builder {
     return packed_copy(tensor);
   }
   void check(const Value& sparse) const {
-    const std::string& file = places_.empty() ? std::string() : places_[0].record.source->name();
-    for (const auto& [indices, bounds] : index_bounds(sparse, file)) {
-      if (!indices.device().is_meta()) check_indices(elements(indices), bounds, file, 0);
+    for (const auto& [indices, bounds] : index_bounds(sparse, file_)) {
+      if (!indices.device().is_meta()) check_indices(elements(indices), bounds, file_, 0);
     }
   }
 
+  const std::string& file_;
   const LoadOptions& options_;
   const std::vector<bool>* kept_;
   LeftInFile* left_;
@@ -189,7 +204,7 @@ Value load_document(const Document& document, const Survey* survey, const LoadOp
   bool any_uninitialized = false;
   if (chooses) kept = chosen_tensors(document, *survey, options, any_uninitialized);
 
-  Loader loader(options, chooses ? &kept : nullptr, left);
+  Loader loader(document.source().name(), options, chooses ? &kept : nullptr, left);
   Value value = document.build(loader);
   loader.fill();
   if (chooses) {

@@ -150,6 +150,9 @@ class PthMaker final : public TensorMaker {
   Tensor parameter(const Tensor& data, bool requires_grad) override {
     return builder_.parameter(data, requires_grad);
   }
+  Tensor uninitialized(const UninitializedRecord& record) override {
+    return builder_.uninitialized(record);
+  }
   void sparse(const Value& sparse) override { builder_.sparse(sparse); }
 
  private:

@@ -210,20 +210,18 @@ class Rebuilder : private TensorCalls {
     const auto given = [&](std::size_t i) {
       return i < args.items.size() && args.items[i].kind != ItemKind::none;
     };
-    bool requires_grad = is_parameter;
-    Device device = Device::cpu();
-    DType type = float32;
-    if (!args.items.empty()) requires_grad = boolean(args, args.items[0], "requires_grad");
+    UninitializedRecord record;
+    record.parameter = record.requires_grad = is_parameter;
+    if (!args.items.empty()) record.requires_grad = boolean(args, args.items[0], "requires_grad");
     if (given(1)) {
       const Value where = value(args.items[1], depth + 1);
       if (where.kind() != Value::Kind::device) wrong(args, "its device is none");
-      // As of tensors that were elsewhere: here they can be on the CPU, and on meta.
-      if (where.as_device().is_meta()) device = Device::meta();
+      record.device = where.as_device();
     }
-    if (given(2)) type = dtype(args, args.items[2]);
-    if (requires_grad && !is_differentiable(type))
-      wrong(args, concat("a tensor of ", info(type).name, " cannot require grad"));
-    return make_uninitialized(type, device, is_parameter, requires_grad);
+    if (given(2)) record.dtype = dtype(args, args.items[2]);
+    if (record.requires_grad && !is_differentiable(record.dtype))
+      wrong(args, concat("a tensor of ", info(record.dtype).name, " cannot require grad"));
+    return maker_.uninitialized(record);
   }
 
   // func(*args) of a tensor class, and its attributes.

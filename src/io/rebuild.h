@@ -33,6 +33,7 @@ class TensorMaker {
   virtual Tensor tensor(const TensorRecord& record) = 0;
   // Another tensor over the same memory, which is a parameter.
   virtual Tensor parameter(const Tensor& data, bool requires_grad) = 0;
+  virtual Tensor uninitialized(const UninitializedRecord& record) = 0;
   // A sparse tensor was made of these.
   virtual void sparse(const Value& sparse) = 0;
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/device.h"
 #include "tenon/dtype.h"
 #include "tenon/shape.h"
 #include "tenon/tensor.h"
@@ -45,6 +46,14 @@ struct TensorRecord {
   bool parameter = false;
   bool conj = false;
   bool neg = false;
+};
+
+// A parameter or buffer that has no shape yet: a name in the file, and no bytes.
+struct UninitializedRecord {
+  DType dtype = float32;
+  Device device = Device::cpu();  // as the file says
+  bool parameter = true;
+  bool requires_grad = true;
 };
 
 // Empty, or what is wrong: every number at least 0, the elements inside a storage of so many bytes,

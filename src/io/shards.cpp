@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "core/uninitialized.h"
 #include "io/archive_plan.h"
 #include "io/outputs.h"
 #include "io/safetensors_plan.h"
@@ -296,18 +297,21 @@ SaveReport save_archive_shards(FileSystem& system, Supply& supply, const Value& 
   std::vector<Group> groups;
   std::unordered_map<const void*, std::size_t> by_storage;
   for (const auto& [key, item] : tree.entries()) {
+    const bool open = item.is_tensor() && is_uninitialized(item.as_tensor().body());
     if (key.kind() != Value::Kind::string || !item.is_tensor() ||
-        item.as_tensor().body().is_wrapper()) {
+        (item.as_tensor().body().is_wrapper() && !open)) {
       throw ValueError(
           concat("save: only a dict of tensors can be written as several .bin files, "
                  "and under ",
                  key.repr(), " is ", item.type_name()));
     }
     const Tensor tensor = item.as_tensor();
-    const auto [place, fresh] = by_storage.try_emplace(tensor.storage().identity(), groups.size());
+    const auto [place, fresh] =
+        by_storage.try_emplace(open ? item.identity() : tensor.storage().identity(), groups.size());
     if (fresh) groups.emplace_back();
     Group& group = groups[place->second];
     group.entries.emplace_back(key, item);
+    if (open) continue;
     if (fresh && supply.has_bytes(tensor)) group.bytes = supply.storage(tensor)->size();
     group.tensors += static_cast<std::uint64_t>(tensor.numel() * tensor.layout().itemsize());
   }

@@ -34,6 +34,13 @@ Tensor Survey::parameter(const Tensor& data, bool requires_grad) {
   return made;
 }
 
+// They are nowhere in the file, and need not be on meta. Elsewhere there may be no device for them.
+Tensor Survey::uninitialized(const UninitializedRecord& record) {
+  Tensor made = uninitialized_on(record.device.is_meta() ? Device::meta() : Device::cpu(), record);
+  uninitialized_.emplace(made.id(), record);
+  return made;
+}
+
 void Survey::sparse(const Value& sparse) {
   for (auto& [indices, bounds] : index_bounds(sparse, file_))
     bounds_.emplace(records_.at(indices.id()).number, std::move(bounds));

@@ -20,6 +20,10 @@ class Survey final : private Builder {
   // What a tensor of the tree was made from. Its `number` counts the tensors the document makes,
   // which are the same every time it is built.
   const TensorRecord& record(const Tensor& tensor) const { return records_.at(tensor.id()); }
+  // The same of one without a shape.
+  const UninitializedRecord& uninitialized_record(const Tensor& tensor) const {
+    return uninitialized_.at(tensor.id());
+  }
   std::uint32_t tensors() const noexcept { return made_; }
   // What a tensor of indices may hold: by as many bounds as sparse tensors use it.
   std::vector<IndexBounds> bounds(std::uint32_t number) const {
@@ -34,12 +38,14 @@ class Survey final : private Builder {
   void element_type(std::uint32_t number, DType dtype) override;
   Tensor tensor(const TensorRecord& record) override;
   Tensor parameter(const Tensor& data, bool requires_grad) override;
+  Tensor uninitialized(const UninitializedRecord& record) override;
   void sparse(const Value& sparse) override;
 
   const std::string& file_;
   Value tree_;
   std::vector<StorageRecord> storages_;
-  std::unordered_map<std::uint64_t, TensorRecord> records_;     // by the tensors' identities
+  std::unordered_map<std::uint64_t, TensorRecord> records_;  // by the tensors' identities
+  std::unordered_map<std::uint64_t, UninitializedRecord> uninitialized_;
   std::unordered_multimap<std::uint32_t, IndexBounds> bounds_;  // by the tensors' numbers
   std::uint32_t made_ = 0;
 };

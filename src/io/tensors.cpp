@@ -5,6 +5,7 @@
 #include "core/alias.h"
 #include "core/body_editor.h"
 #include "core/element_copy.h"
+#include "core/uninitialized.h"
 #include "io/source.h"
 
 namespace tenon {
@@ -23,6 +24,10 @@ Tensor parameter_over(const Tensor& data, bool requires_grad) {
   BodyEditor::set_parameter(parameter.body(), true);
   if (requires_grad) BodyEditor::set_requires_grad(parameter.body(), true);
   return parameter;
+}
+
+Tensor uninitialized_on(Device device, const UninitializedRecord& record) {
+  return make_uninitialized(record.dtype, device, record.parameter, record.requires_grad);
 }
 
 Tensor packed_copy(const Tensor& tensor) {

@@ -9,6 +9,7 @@ namespace tenon {
 Tensor tensor_over(const TensorRecord& record, Storage storage, Device device);
 // Another tensor over the same memory, which is a parameter.
 Tensor parameter_over(const Tensor& data, bool requires_grad);
+Tensor uninitialized_on(Device device, const UninitializedRecord& record);
 // Its elements one after another on the CPU, conjugation and negation done.
 Tensor packed_copy(const Tensor& tensor);
 

@@ -29,7 +29,7 @@ std::vector<TensorSlot*> slots_of(const Module& module) {
 Shape LazySized::shape_for(const TensorSlot& slot, const Shape& incoming,
                            const ShapeOf& shape_of) const {
   // The first of its tensors that says something decides; the others have to agree.
-  std::int64_t size = 0;
+  std::int64_t size = kUnknownSize;
   for (const TensorSlot* other : slots_of(itself())) {
     const auto shape = shape_of(other->name());
     const auto said = shape ? size_in(other->name(), *shape) : std::nullopt;
@@ -141,7 +141,8 @@ void check_out_channels(std::int64_t out_channels, std::int64_t groups) {
 
 Shape conv_weight_shape(std::int64_t in, std::int64_t out, std::int64_t groups, bool transposed,
                         const Dims& kernel_size) {
-  Shape shape = transposed ? Shape{in, out / groups} : Shape{out, in / groups};
+  Shape shape = transposed ? Shape{in, out / groups}
+                           : Shape{out, in == kUnknownSize ? in : in / groups};
   for (const std::int64_t size : kernel_size) shape.push_back(size);
   return shape;
 }

@@ -151,6 +151,41 @@ def extract(folder):
     expect("what is not damaged", done.returncode == 0, done)
 
 
+LAZY = FILES.parents[1] / "nn" / "fixtures"
+
+
+def uninitialised(folder):
+    """Files of lazy modules: what has no shape is listed apart."""
+    states = LAZY / "lazy_states.pth"
+    done = tenon("inspect", states)
+    expect("inspect of a lazy file", "norm.running_mean  float32  uninitialised\n" in done.stdout
+           and "frozen.weight  float32  uninitialised  parameter\n" in done.stdout
+           and ": pth, 1 tensors, 8 bytes, 6 uninitialised, " in done.stdout, done)
+    done = tenon("inspect", "--filter", "running", states)
+    expect("filtered", ", 0 of 1 tensors, 0 bytes, 2 of 6 uninitialised, " in done.stdout and done.stdout.count("\n") == 3, done)
+    done = tenon("inspect", "--json", "--hash", "--stats", states)
+    said = json.loads(done.stdout)
+    expect("as JSON", [t["name"] for t in said["tensors"]] == ["norm.num_batches_tracked"]
+           and said["uninitialized"][4] == {"name": "frozen.weight", "dtype": "float32", "device": "cpu", "requires_grad": False,
+                                            "parameter": True}
+           and said["values"]["norm"]["bias"] == {"uninitialized": "norm.bias"}
+           and said["values"]["norm"]["num_batches_tracked"] == {"tensor": "norm.num_batches_tracked"}, done)
+    done = tenon("extract", states, "norm.bias")
+    expect("extracted", done.returncode == 3 and "'norm.bias' is uninitialised: it has neither shape nor elements yet" in done.stderr, done)
+    expect("verified", tenon("verify", states).returncode == 0, done)
+    mlp, out = LAZY / "lazy_mlp.pth", folder / "small.pth"
+    done = tenon("convert", "--dtype", "bfloat16", "--dry-run", mlp, out)
+    expect("what would be converted", "fc1.weight  float32 -> bfloat16  uninitialised\n" in done.stdout and not out.exists(), done)
+    done = tenon("convert", "--dtype", "bfloat16", "--strip-prefix", "fc1.", mlp, out)
+    expect("converted", done.returncode == 0 and ": 0 tensors, " in done.stdout and ", 4 uninitialised\n" in done.stdout, done)
+    done = tenon("inspect", out)
+    expect("found again", "\nbias  bfloat16  uninitialised  parameter\n" in done.stdout, done)
+    done = tenon("convert", mlp, folder / "x.safetensors")
+    expect("in safetensors", done.returncode == 3 and "lazy_mlp.pth: save: an UninitializedParameter has no shape yet" in done.stderr, done)
+    done = tenon("convert", "--shard-size", "1KB", "--to", "pth", mlp, folder / "shards")
+    expect("in shards", done.returncode == 0 and len(json.loads(tenon("inspect", "--json", folder / "shards").stdout)["uninitialized"]) == 4, done)
+
+
 def main():
     done = tenon("--version")
     expect("version", done.returncode == 0 and done.stdout.startswith("tenon "), done)
@@ -262,6 +297,7 @@ def main():
 
     with tempfile.TemporaryDirectory() as folder:
         extract(pathlib.Path(folder))
+        uninitialised(pathlib.Path(folder))
 
     print("\n".join(failures) or "all answers are as they should be")
     return 1 if failures else 0

@@ -1,12 +1,8 @@
-// State dicts and files of lazy modules: what is in them, and what loading them into lazy and other
-// modules does. fixtures/make_lazy.py has PyTorch write the files.
-#include <filesystem>
-
-#include "nn/lazy_mlp.h"
-#include "support/archive_id.h"
+// State dicts of lazy modules: what is in them, and what loading them into lazy and other modules
+// does.
+#include "nn/lazy_networks.h"
 #include "support/matchers.h"
 #include "support/modules.h"
-#include "support/temp_dir.h"
 #include "support/wrappers.h"
 #include "tenon/tenon.h"
 
@@ -18,28 +14,11 @@ using testing::HasSubstr;
 
 const std::string kFixtures = TENON_SOURCE_DIR "/tests/nn/fixtures/";
 
-// As in make_lazy.py.
-class Mixed : public Layer {
- public:
-  Child<LazyConv2d> conv{this, "conv", 6, 3};
-  Child<LazyBatchNorm2d> norm{this, "norm"};
-  Child<Conv2d> eager{this, "eager", 6, 5, 2};
-  Child<LazyConvTranspose2d> up{this, "up", 4, 2};
-  Child<LazyInstanceNorm2d> style{this, "style"};
-  Child<LazyLinear> head{this, "head", 3};
-  Child<Linear> last{this, "last", 3, 2};
-
- protected:
-  Tensor forward(const Tensor& x) override {
-    return last(head(style(up(eager(norm(conv(x))))).flatten(1)));
-  }
-};
-
 TEST(LazyDraws, ComeInPyTorchsOrder) {
   const Value drawn = load(kFixtures + "lazy_drawn.pth");
   for (const auto& [seed, state] : drawn.entries()) {
     manual_seed(std::stoull(seed.as_string()));
-    Mixed net;
+    LazyMixed net;
     net(ones({2, 3, 8, 8}));
     EXPECT_TRUE(equal(rand({3}), state.find("after")->as_tensor()));
     for (const auto& [name, parameter] : net.named_parameters())
@@ -147,6 +126,28 @@ TEST(LazyLoad, OfWidthsThatContradictWhatIsKnownIsRefusedAndNothingChanges) {
   LazyConv2d grouped(4, 3, {.groups = 2});
   grouped.load_state_dict(Conv2d(6, 4, 3, {.groups = 2}).state_dict());
   EXPECT_EQ(grouped.in_channels, 6);
+}
+
+TEST(LazyLoad, ASizeThatNothingSaysIsMinusOneInTheError) {
+  LazyLinear net(4);
+  expect_error<LoadError>(
+      [&] { net.load_state_dict(Conv1d(2, 4, 3).state_dict()); },
+      "size mismatch for weight: copying a param with shape torch.Size([4, 2, "
+      "3]) from checkpoint, the shape in current model is torch.Size([4, -1]).");
+  LazyConv2d grouped(4, 3, {.groups = 2});
+  expect_error<LoadError>([&] { grouped.load_state_dict(Linear(3, 4).state_dict()); },
+                          "the shape in current model is torch.Size([4, -1, 3, 3]).");
+  LazyConvTranspose1d up(4, 3, {.groups = 2});
+  expect_error<LoadError>([&] { up.load_state_dict(Linear(3, 4).state_dict()); },
+                          "the shape in current model is torch.Size([-1, 2, 3]).");
+  StateDict state = BatchNorm1d(3).state_dict();
+  for (const char* name : {"weight", "bias", "running_mean", "running_var"})
+    state.set(name, zeros({2, 2}));
+  LazyBatchNorm1d norm;
+  expect_error<LoadError>([&] { norm.load_state_dict(state); },
+                          "size mismatch for running_mean: copying a param with shape "
+                          "torch.Size([2, 2]) from checkpoint, the shape in current model is "
+                          "torch.Size([-1]).");
 }
 
 TEST(LazyLoad, ANormWhoseTensorsDisagreeIsRefused) {
@@ -352,165 +353,6 @@ TEST(LazyOptimizers, StepAsThoseThatWereMadeAfterwards) {
   }
   EXPECT_TRUE(equal(early.weight, late.weight));
   EXPECT_TRUE(equal(early.bias, late.bias));
-}
-
-TEST(LazyFiles, AreWhatPyTorchWrites) {
-  const TempDir dir;
-  LazyMLP net;
-  save(net.state_dict(), dir.file("lazy_mlp.pth"));
-  EXPECT_TRUE(without_id(TempDir::read(dir.file("lazy_mlp.pth"))) ==
-              without_id(TempDir::read(kFixtures + "lazy_mlp.pth")));
-}
-
-TEST(LazyFiles, OfPyTorchAreRead) {
-  const StateDict state(load(kFixtures + "lazy_mlp.pth"));
-  EXPECT_EQ(state.repr(), LazyMLP().state_dict().repr());
-  LazyMLP net, full;
-  net.load_state_dict(state);
-  EXPECT_EQ(net.fc1->type_name(), "LazyLinear");
-  full(ones({2, 3}));
-  expect_error<LoadError>([&] { full.load_state_dict(state); }, "shape of an uninitialized");
-  const Value both = load(kFixtures + "lazy_states.pth");
-  const Value& norm = *both.find("norm");
-  EXPECT_EQ(norm.find("running_var")->repr(), "<UninitializedBuffer>");
-  EXPECT_EQ(norm.find("num_batches_tracked")->repr(), "tensor(0)");
-  LazyBatchNorm1d layer;
-  EXPECT_TRUE(layer.load_state_dict(StateDict(norm)).empty());
-  EXPECT_FALSE(both.find("frozen")->find("weight")->as_tensor().requires_grad());
-  EXPECT_TRUE(both.find("frozen")->find("bias")->as_tensor().requires_grad());
-}
-
-TEST(LazyFiles, AreReadInPart) {
-  const Value part =
-      load(kFixtures + "lazy_states.pth", {.path = "norm", .filter = [](std::string_view name) {
-                                             return name == "bias" || name == "num_batches_tracked";
-                                           }});
-  EXPECT_EQ(part.repr(),
-            "OrderedDict({'bias': <UninitializedParameter>, 'num_batches_tracked': tensor(0)})");
-  const Value one = load(kFixtures + "lazy_mlp.pth",
-                         {.filter = [](std::string_view name) { return name == "fc2.bias"; }});
-  EXPECT_EQ(one.repr(), "OrderedDict({'fc2.bias': <UninitializedParameter>})");
-}
-
-TEST(LazyFiles, KeepDtypeAndDevice) {
-  const TempDir dir;
-  LazyLinear net(4);
-  net.bfloat16();
-  net.weight->requires_grad_(false);
-  const auto meta = with_device("meta", [] { return make<LazyBatchNorm1d>(); });
-  StateDict state = net.state_dict();
-  state.set("mean", meta->running_mean.get());
-  save(state, dir.file("net.pth"));
-  const Value read = load(dir.file("net.pth"));
-  const Tensor weight = read.find("weight")->as_tensor(), mean = read.find("mean")->as_tensor();
-  EXPECT_TRUE(is_lazy(weight));
-  EXPECT_TRUE(weight.is_parameter());
-  EXPECT_EQ(weight.dtype(), bfloat16);
-  EXPECT_FALSE(weight.requires_grad());
-  EXPECT_TRUE(is_lazy(mean));
-  EXPECT_FALSE(mean.is_parameter());
-  EXPECT_TRUE(mean.is_meta());
-  // One object is one object again, and compacting passes it by.
-  state.set("again", net.weight.get());
-  save(state, dir.file("twice.pth"), {.compact = true});
-  const Value twice = load(dir.file("twice.pth"), {.mmap = true});
-  EXPECT_TRUE(twice.find("again")->as_tensor().is(twice.find("weight")->as_tensor()));
-}
-
-TEST(LazyFiles, InSafetensorsThereIsNoWordForThem) {
-  const TempDir dir;
-  expect_error<ValueError>(
-      [&] { save(LazyMLP().state_dict(), dir.file("net.safetensors")); },
-      "an UninitializedParameter has no shape yet, and safetensors holds none");
-  EXPECT_THROW(save(LazyMLP().state_dict(), dir.file("shards"), {.shard_size = 1000}), ValueError);
-}
-
-TEST(LazyFiles, ACheckpointListsWhatHasAShape) {
-  const Checkpoint file = Checkpoint::open(kFixtures + "lazy_states.pth");
-  ASSERT_EQ(file.tensors().size(), 1u);
-  EXPECT_EQ(file.tensors()[0].name, "norm.num_batches_tracked");
-  EXPECT_EQ(file.tree().find_path("frozen.bias")->repr(), "<UninitializedParameter>");
-}
-
-TEST(LazyFiles, ThatMakeNoSenseAreRefused) {
-  int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(kFixtures + "lazy_refused")) {
-    SCOPED_TRACE(entry.path().filename());
-    EXPECT_THROW(load(entry.path().string()), FormatError);
-    EXPECT_THROW(Checkpoint::open(entry.path().string()), FormatError);
-    ++files;
-  }
-  EXPECT_EQ(files, 7);
-}
-
-TEST(LazyLoadInto, ShapesAndFillsTheWholeNetworkWithoutADryRun) {
-  const TempDir dir;
-  Mixed from;
-  from(rand({2, 3, 8, 8}));
-  from.eval();
-  const Tensor x = rand({2, 3, 8, 8}), wanted = from(x);
-  for (const char* name : {"net.pth", "net.safetensors"}) {
-    save(from.state_dict(), dir.file(name));
-    for (const bool mmap : {false, true}) {
-      for (const bool assign : {false, true}) {
-        SCOPED_TRACE(testing::Message() << name << " mmap " << mmap << " assign " << assign);
-        Mixed net;
-        const Tensor weight = net.conv->weight;
-        const auto report = load_into(net, dir.file(name), {.assign = assign, .mmap = mmap});
-        EXPECT_TRUE(report.empty());
-        EXPECT_EQ(net.repr(), from.repr());
-        EXPECT_EQ(net.conv->weight.get().is(weight), !assign);
-        EXPECT_TRUE(net.conv->weight->requires_grad());
-        EXPECT_TRUE(equal(net.eval()(x), wanted));
-      }
-    }
-  }
-  const auto net = with_device("meta", [] { return make<Mixed>(); });
-  load_into(*net, dir.file("net.pth"));
-  EXPECT_TRUE(net->meta_tensors().empty());
-  net->eval();
-  EXPECT_TRUE(equal((*net)(x), wanted));
-}
-
-TEST(LazyLoadInto, ConvertsOnTheWayAndSaysBeforehandWhatItDoes) {
-  const TempDir dir;
-  LazyMLP from;
-  from(ones({2, 3}));
-  save(from.state_dict(), dir.file("net.pth"));
-  LazyMLP net;
-  const auto plan = load_into(net, dir.file("net.pth"), {.dry_run = true});
-  EXPECT_EQ(plan.steps.size(), 4u);
-  EXPECT_EQ(plan.steps[0].shape, Shape({10, 3}));
-  EXPECT_THAT(plan.plan(), HasSubstr("fc1.weight"));
-  EXPECT_TRUE(is_lazy(net.fc1->weight));
-  load_into(net, dir.file("net.pth"), {.dtype = bfloat16});
-  EXPECT_EQ(net.fc1->weight->dtype(), bfloat16);
-  EXPECT_TRUE(equal(net.fc1->weight, from.fc1->weight->to(bfloat16)));
-  LazyMLP other;
-  other.half();
-  load_into(other, dir.file("net.pth"));
-  EXPECT_EQ(other.fc1->weight->dtype(), float16);
-  EXPECT_EQ(other.repr(), from.repr());
-}
-
-TEST(LazyLoadInto, RefusesWhatDoesNotFitAndLeavesItLazy) {
-  const TempDir dir;
-  save(Linear(3, 9).state_dict(), dir.file("net.pth"));
-  LazyLinear net(4);
-  expect_error<LoadError>([&] { load_into(net, dir.file("net.pth")); }, "size mismatch for weight",
-                          "torch.Size([4, 3])");
-  EXPECT_TRUE(is_lazy(net.weight));
-  const auto report = load_into(net, dir.file("net.pth"), {.skip_mismatched = true});
-  EXPECT_EQ(report.mismatched.size(), 2u);
-  EXPECT_TRUE(is_lazy(net.weight));
-  // A file without shapes gives none.
-  LazyMLP mlp;
-  EXPECT_TRUE(load_into(mlp, kFixtures + "lazy_mlp.pth").empty());
-  EXPECT_TRUE(is_lazy(mlp.fc1->weight));
-  LazyMLP full;
-  full(ones({2, 3}));
-  expect_error<LoadError>([&] { load_into(full, kFixtures + "lazy_mlp.pth"); },
-                          "shape of an uninitialized");
 }
 
 }  // namespace

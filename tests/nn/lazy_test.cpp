@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "nn/lazy_mlp.h"
+#include "nn/lazy_networks.h"
 #include "support/matchers.h"
 #include "support/modules.h"
 #include "support/wrappers.h"

@@ -58,7 +58,7 @@ class TENON_API LazyModuleMixin {
   using ShapeOf = std::function<std::optional<Shape>(std::string_view name)>;
 
   // The shape that a tensor without one is to have when a load brings `incoming` for it; another
-  // one is refused. By default whatever comes.
+  // one is refused. By default whatever comes. A size that nothing says yet is -1.
   virtual Shape shape_for(const TensorSlot& slot, const Shape& incoming,
                           const ShapeOf& shape_of) const;
   // A load has given shapes to tensors. Sets the sizes that the class keeps beside them, and says

@@ -20,6 +20,9 @@ namespace tenon::nn {
 
 namespace detail {
 
+// What a shape has in the place of that size while nothing says it.
+inline constexpr std::int64_t kUnknownSize = -1;
+
 // A layer of which one size is not known at first, and with it the shapes of its tensors. What a
 // load brings must agree with that size and with those that are known.
 class TENON_API LazySized : public LazyModuleMixin {
