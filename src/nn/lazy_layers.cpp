@@ -141,8 +141,8 @@ void check_out_channels(std::int64_t out_channels, std::int64_t groups) {
 
 Shape conv_weight_shape(std::int64_t in, std::int64_t out, std::int64_t groups, bool transposed,
                         const Dims& kernel_size) {
-  Shape shape = transposed ? Shape{in, out / groups}
-                           : Shape{out, in == kUnknownSize ? in : in / groups};
+  Shape shape =
+      transposed ? Shape{in, out / groups} : Shape{out, in == kUnknownSize ? in : in / groups};
   for (const std::int64_t size : kernel_size) shape.push_back(size);
   return shape;
 }
