@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <exception>
+#include <mutex>
 
 #include "base/text.h"
 #include "base/warn.h"
@@ -12,6 +13,70 @@
 namespace tenon::nn {
 
 namespace detail {
+
+HeldHook::~HeldHook() = default;
+
+class HookEntries::Table final : public HookTable {
+ public:
+  bool empty() const noexcept {
+    const std::lock_guard lock(mutex_);
+    return !entries_ || entries_->empty();
+  }
+  Snapshot snapshot() const {
+    const std::lock_guard lock(mutex_);
+    return entries_ ? entries_ : std::make_shared<const std::vector<Entry>>();
+  }
+  // What goes is let go of without the lock: it may be somebody's who removes a hook then.
+  void add(Entry entry, bool prepend) {
+    Snapshot before;
+    const std::lock_guard lock(mutex_);
+    auto fresh = entries_ ? std::make_shared<std::vector<Entry>>(*entries_)
+                          : std::make_shared<std::vector<Entry>>();
+    fresh->insert(prepend ? fresh->begin() : fresh->end(), std::move(entry));
+    before = std::exchange(entries_, std::move(fresh));
+  }
+  void remove(std::uint64_t id) override {
+    Snapshot before;
+    const std::lock_guard lock(mutex_);
+    if (!entries_) return;
+    auto fresh = std::make_shared<std::vector<Entry>>(*entries_);
+    std::erase_if(*fresh, [&](const Entry& entry) { return entry.id == id; });
+    before = std::exchange(entries_, std::move(fresh));
+  }
+  std::shared_ptr<Table> copy() const {
+    auto fresh = std::make_shared<Table>();
+    fresh->entries_ = snapshot();
+    return fresh;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Snapshot entries_;
+};
+
+HookEntries::HookEntries(const HookEntries& other)
+    : table_(other.table_ ? other.table_->copy() : nullptr) {}
+HookEntries::~HookEntries() = default;
+
+void HookEntries::prepare() { table_ = std::make_shared<Table>(); }
+bool HookEntries::has_none() const noexcept { return table_->empty(); }
+HookEntries::Snapshot HookEntries::snapshot() const {
+  return table_ == nullptr ? nullptr : table_->snapshot();
+}
+
+RemovableHandle HookEntries::add(const HeldHook* hook, bool prepend, bool always_call) {
+  std::shared_ptr<const HeldHook> held(hook);
+  if (!table_) table_ = std::make_shared<Table>();
+  const std::uint64_t id = next_hook_id();
+  table_->add({id, always_call, std::move(held)}, prepend);
+  return {table_, id};
+}
+
+void HookEntries::remove(std::uint64_t id) {
+  if (!table_) return;
+  table_->remove(id);
+  if (table_->empty()) table_.reset();
+}
 
 namespace {
 
@@ -84,7 +149,7 @@ Tensor registered(Module& owner, const std::string& name, Tensor value, TensorSl
     const auto entries = list.snapshot();
     if (!entries) return;
     for (const auto& entry : *entries) {
-      const Tensor other = entry.hook(owner, name, value);
+      const Tensor other = list.function(entry)(owner, name, value);
       if (!other.defined()) continue;
       if (is_parameter && !other.is_parameter()) {
         throw TypeError(concat("a registration hook gave a plain tensor for parameter '", name,
@@ -104,9 +169,10 @@ Tensor registered(Module& owner, const std::string& name, Tensor value, TensorSl
 std::shared_ptr<Module> registered(Module& owner, const std::string& name,
                                    std::shared_ptr<Module> module) {
   if (!any_modules.load(std::memory_order_acquire)) return module;
-  if (const auto entries = global_hooks().modules.snapshot()) {
+  const auto& list = global_hooks().modules;
+  if (const auto entries = list.snapshot()) {
     for (const auto& entry : *entries) {
-      if (auto other = entry.hook(owner, name, module)) module = std::move(other);
+      if (auto other = list.function(entry)(owner, name, module)) module = std::move(other);
     }
   }
   return module;

@@ -29,7 +29,7 @@ template <class Hooks>
 Value replaced(const Hooks& hooks, Optimizer& optimizer, Value state_dict) {
   if (hooks.empty()) return state_dict;
   for (const auto& entry : *hooks.snapshot()) {
-    if (std::optional<Value> other = entry.hook(optimizer, state_dict))
+    if (std::optional<Value> other = hooks.function(entry)(optimizer, state_dict))
       state_dict = *std::move(other);
   }
   return state_dict;

@@ -14,12 +14,16 @@
 // from: "... (in layer1.0.conv1: Conv2d(64, 64, kernel_size=(3, 3), stride=(1, 1)))".
 #pragma once
 
+#include <algorithm>
 #include <any>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
+#include <vector>
 
 #include "tenon/error.h"
 #include "tenon/nn/module.h"
@@ -226,12 +230,13 @@ class Callable<R(A...)> : public Module {
     }
 
     void post_hooks(bool failed) {
-      if (const auto global = detail::global_forward_hooks().snapshot()) {
+      const auto& for_all = detail::global_forward_hooks();
+      if (const auto global = for_all.snapshot()) {
         for (const auto& entry : *global) {
           if (!begins(entry.id, entry.always_call, failed)) continue;
           guarded(failed, true, [&] {
             std::any erased(*result);
-            entry.hook(module, erase(std::index_sequence_for<A...>()), erased);
+            for_all.function(entry)(module, erase(std::index_sequence_for<A...>()), erased);
             R* replaced = std::any_cast<R>(&erased);
             if (replaced == nullptr)
               detail::throw_wrong_argument(module, sizeof...(A), erased.type(), typeid(R));
@@ -242,7 +247,7 @@ class Callable<R(A...)> : public Module {
       if (const auto own = module.hooks_.snapshot()) {
         for (const auto& entry : *own) {
           if (!begins(entry.id, entry.always_call, failed)) continue;
-          guarded(failed, false, [&] { entry.hook(module, args, *result); });
+          guarded(failed, false, [&] { module.hooks_.function(entry)(module, args, *result); });
         }
       }
     }

@@ -9,12 +9,10 @@
 // the module they run for and must not capture it: a clone has the same hooks.
 #pragma once
 
-#include <algorithm>
 #include <any>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,85 +45,69 @@ struct HookOptions {
 
 namespace detail {
 
-// Hooks of one kind. Whoever runs them takes a snapshot, so that they may change the list.
-template <class F>
-class HookList {
+// A function of whatever type.
+class TENON_API HeldHook {
+ public:
+  virtual ~HeldHook();
+};
+
+// Hooks in their order, whatever they are: everything that does not depend on their type, so that
+// it is compiled once. Whoever runs them takes a snapshot, so that they may change the list.
+class TENON_API HookEntries {
  public:
   struct Entry {
     std::uint64_t id;
     bool always_call;
-    F hook;
+    std::shared_ptr<const HeldHook> hook;
   };
-  using Entries = std::shared_ptr<const std::vector<Entry>>;
+  using Snapshot = std::shared_ptr<const std::vector<Entry>>;
 
-  HookList() noexcept = default;
-  HookList(const HookList& other) : table_(other.table_ ? other.table_->copy() : nullptr) {}
-  HookList& operator=(const HookList&) = delete;
+  HookEntries() noexcept = default;
+  HookEntries(const HookEntries& other);
+  HookEntries& operator=(const HookEntries&) = delete;
+  ~HookEntries();
 
   // Makes room now, for a list that threads read while the first hook is added.
-  void prepare() { table_ = std::make_shared<Table>(); }
-  bool empty() const noexcept { return table_ == nullptr || table_->empty(); }
+  void prepare();
+  bool empty() const noexcept { return table_ == nullptr || has_none(); }
   // Null if there are none.
-  Entries snapshot() const { return table_ == nullptr ? nullptr : table_->snapshot(); }
-  RemovableHandle add(F hook, bool prepend = false, bool always_call = false) {
-    if (!table_) table_ = std::make_shared<Table>();
-    const std::uint64_t id = next_hook_id();
-    table_->add({id, always_call, std::move(hook)}, prepend);
-    return {table_, id};
-  }
+  Snapshot snapshot() const;
   // By the number its handle has, also in a clone. A list without hooks costs nothing again.
-  void remove(std::uint64_t id) {
-    if (!table_) return;
-    table_->remove(id);
-    if (table_->empty()) table_.reset();
+  void remove(std::uint64_t id);
+
+ protected:
+  RemovableHandle add(const HeldHook* hook, bool prepend, bool always_call);
+
+ private:
+  class Table;
+  bool has_none() const noexcept;
+
+  std::shared_ptr<Table> table_;
+};
+
+// Hooks of one kind.
+template <class F>
+class HookList : public HookEntries {
+ public:
+  RemovableHandle add(F hook, bool prepend = false, bool always_call = false) {
+    return HookEntries::add(new Held(std::move(hook)), prepend, always_call);
+  }
+  // The function of one of its entries.
+  static const F& function(const Entry& entry) noexcept {
+    return static_cast<const Held&>(*entry.hook).function;
   }
   template <class... A>
   void run(A&&... args) const {
     if (empty()) return;
-    const Entries entries = snapshot();
-    for (const Entry& entry : *entries) entry.hook(args...);
+    const Snapshot entries = snapshot();
+    for (const Entry& entry : *entries) function(entry)(args...);
   }
 
  private:
-  class Table final : public HookTable {
-   public:
-    bool empty() const noexcept {
-      const std::lock_guard lock(mutex_);
-      return !entries_ || entries_->empty();
-    }
-    Entries snapshot() const {
-      const std::lock_guard lock(mutex_);
-      return entries_ ? entries_ : std::make_shared<const std::vector<Entry>>();
-    }
-    // What goes is let go of without the lock: it may be somebody's who removes a hook then.
-    void add(Entry entry, bool prepend) {
-      Entries before;
-      const std::lock_guard lock(mutex_);
-      auto fresh = entries_ ? std::make_shared<std::vector<Entry>>(*entries_)
-                            : std::make_shared<std::vector<Entry>>();
-      fresh->insert(prepend ? fresh->begin() : fresh->end(), std::move(entry));
-      before = std::exchange(entries_, std::move(fresh));
-    }
-    void remove(std::uint64_t id) override {
-      Entries before;
-      const std::lock_guard lock(mutex_);
-      if (!entries_) return;
-      auto fresh = std::make_shared<std::vector<Entry>>(*entries_);
-      std::erase_if(*fresh, [&](const Entry& entry) { return entry.id == id; });
-      before = std::exchange(entries_, std::move(fresh));
-    }
-    std::shared_ptr<Table> copy() const {
-      auto fresh = std::make_shared<Table>();
-      fresh->entries_ = snapshot();
-      return fresh;
-    }
-
-   private:
-    mutable std::mutex mutex_;
-    Entries entries_;
+  struct Held final : HeldHook {
+    explicit Held(F&& hook) noexcept : function(std::move(hook)) {}
+    F function;
   };
-
-  std::shared_ptr<Table> table_;
 };
 
 }  // namespace detail
