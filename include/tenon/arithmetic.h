@@ -9,6 +9,7 @@
 // mode. Results do not depend on the number of threads.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "tenon/api.h"

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <concepts>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <tuple>

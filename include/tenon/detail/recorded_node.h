@@ -2,6 +2,8 @@
 // results it needs, kept. Part of tenon/custom_op.h.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>

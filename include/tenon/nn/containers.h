@@ -12,6 +12,7 @@
 // Positions below zero count from the end. IndexError for one that is not there.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "tenon/api.h"
 #include "tenon/nn/callable.h"
