@@ -26,6 +26,12 @@ if(TENON_SANITIZERS)
   target_compile_definitions(tenon_options INTERFACE TENON_SANITIZED)
   target_compile_options(tenon_options INTERFACE -fsanitize=${TENON_SANITIZERS} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(tenon_options INTERFACE -fsanitize=${TENON_SANITIZERS})
+  # Programs of a hundred megabytes, linked in a third of the time.
+  find_program(TENON_LLD NAMES ld.lld-19)
+  mark_as_advanced(TENON_LLD)
+  if(TENON_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_link_options(tenon_options INTERFACE -fuse-ld=${TENON_LLD})
+  endif()
 endif()
 
 if(TENON_DEVELOPER)
@@ -49,6 +55,16 @@ function(tenon_objects target)
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endfunction()
 
+# tenon_unoptimised_with_sanitizers(target or sources...): where every access is checked, an optimiser takes twice the time
+# for code that decides and calls, and a minute for many instantiations. What runs over elements is optimised.
+function(tenon_unoptimised_with_sanitizers)
+  if(TENON_SANITIZERS AND TARGET "${ARGV0}")
+    target_compile_options(${ARGV0} PRIVATE -O0)
+  elseif(TENON_SANITIZERS)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O0 SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+endfunction()
+
 # The headers most files include, compiled once: the standard ones, and for operators and layers our own too. Every file still
 # includes what it uses: `./dev lint` compiles them without.
 if(TENON_PRECOMPILED_HEADERS)
@@ -65,6 +81,7 @@ if(TENON_PRECOMPILED_HEADERS)
     $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow$<SEMICOLON>-Wno-stringop-overread$<SEMICOLON>-Wno-free-nonheap-object>)
   target_compile_options(tenon_standard_headers PRIVATE ${precompiled_options})
   target_compile_options(tenon_operator_headers PRIVATE ${precompiled_options})
+  tenon_unoptimised_with_sanitizers(tenon_operator_headers)
 endif()
 
 # tenon_precompile(target headers...): the headers that the target's files, or those of targets that reuse them, include.
@@ -84,18 +101,11 @@ endfunction()
 # tenon_layer(name sources...): one folder of src/, compiled once.
 function(tenon_layer name)
   tenon_objects(layer_${name} ${ARGN})
-  if(name MATCHES "^(ops|autograd|nn|optim|load)$")
+  if(name MATCHES "^(ops|nn|optim|load)$")
+    tenon_unoptimised_with_sanitizers(layer_${name})
     tenon_reuse_precompiled(layer_${name} tenon_operator_headers)
   else()
     tenon_reuse_precompiled(layer_${name} tenon_standard_headers)
-  endif()
-endfunction()
-
-# tenon_unoptimised_with_sanitizers(sources...): those of many instantiations, which an optimiser takes a minute for when
-# every access in them is also checked.
-function(tenon_unoptimised_with_sanitizers)
-  if(TENON_SANITIZERS)
-    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O0 SKIP_PRECOMPILE_HEADERS ON)
   endif()
 endfunction()
 
