@@ -64,6 +64,9 @@ const Layout& layout_of_wrapper(const Body& body) {
 [[gnu::noinline]] std::int64_t numel_of_wrapper(const Body& body) {
   return layout_of_wrapper(body).numel();
 }
+[[gnu::noinline]] bool is_contiguous_wrapper(const Body& body, MemoryFormat format) {
+  return layout_of_wrapper(body).is_contiguous(format);
+}
 
 }  // namespace
 
@@ -96,7 +99,12 @@ std::int64_t Tensor::numel() const {
 }
 std::int64_t Tensor::element_size() const { return layout().itemsize(); }
 std::int64_t Tensor::nbytes() const { return numel() * element_size(); }
-bool Tensor::is_contiguous(MemoryFormat format) const { return layout().is_contiguous(format); }
+bool Tensor::is_contiguous(MemoryFormat format) const {
+  const Body& own = body();
+  if (own.is_wrapper()) [[unlikely]]
+    return is_contiguous_wrapper(own, format);
+  return own.layout().is_contiguous(format);
+}
 bool Tensor::is_floating_point() const { return tenon::is_floating_point(dtype()); }
 bool Tensor::is_complex() const { return tenon::is_complex(dtype()); }
 bool Tensor::is_cpu() const { return device().is_cpu(); }
@@ -131,6 +139,8 @@ std::int64_t Tensor::stride(std::int64_t dim) const {
 const Storage& Tensor::storage() const { return body().storage(); }
 
 void* Tensor::data_ptr() const {
+  if (is_uninitialized(body())) [[unlikely]]
+    throw_uninitialized_use("data_ptr", body());
   const Layout& layout = this->layout();
   void* data = storage().data();
   if (data == nullptr || layout.numel() == 0) return nullptr;
@@ -205,6 +215,7 @@ void Tensor::set_grad(const Tensor& grad) const {
     if (detail::AutogradMeta* meta = BodyEditor::autograd(own)) meta->grad = Tensor();
     return;
   }
+  if (is_uninitialized(own)) throw_uninitialized_shape();
   if (grad.is(*this)) throw AutogradError("can't assign a tensor as its own grad");
   const Layout &mine = own.layout(), &theirs = grad.layout();
   if (theirs.shape != mine.shape) {

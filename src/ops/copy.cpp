@@ -150,8 +150,8 @@ Tensor Tensor::to(const ToOptions& options) const {
   const Layout& layout = this->layout();
   const Device device = options.device ? usable_device(*options.device) : layout.device;
   const DType dtype = options.dtype.value_or(layout.dtype);
-  const bool nothing_changes =
-      device == layout.device && dtype == layout.dtype && is_contiguous(options.memory_format);
+  const bool nothing_changes = device == layout.device && dtype == layout.dtype &&
+                               layout.is_contiguous(options.memory_format);
   if (nothing_changes && !options.copy) return *this;
   if (is_uninitialized(body())) [[unlikely]]
     return uninitialized_like(*this, dtype, device);

@@ -48,6 +48,12 @@ TEST(Uninitialized, HasNoShapeAndSaysWhatToDo) {
   EXPECT_EQ(message_of<Error>([&] { parameter.stride(); }), text);
   EXPECT_EQ(message_of<Error>([&] { parameter.numel(); }), text);
   EXPECT_EQ(message_of<Error>([&] { parameter.dim(); }), text);
+  EXPECT_EQ(message_of<Error>([&] { parameter.is_contiguous(); }), text);
+  EXPECT_EQ(message_of<Error>([&] { parameter.contiguous(); }), text);
+  // A gradient of it would have one, too.
+  EXPECT_EQ(message_of<Error>([&] { parameter.set_grad(zeros({0})); }), text);
+  parameter.set_grad(Tensor());
+  EXPECT_FALSE(parameter.grad().defined());
 }
 
 TEST(Uninitialized, OperatorsRefuseItByName) {
@@ -69,7 +75,7 @@ TEST(Uninitialized, OperatorsRefuseItByName) {
   EXPECT_THROW(buffer.copy_(ones({2})), ValueError);
   EXPECT_THROW(buffer.item(), ValueError);
   EXPECT_THROW(buffer.data<float>(), ValueError);
-  EXPECT_EQ(buffer.data_ptr(), nullptr);
+  EXPECT_THROW(buffer.data_ptr(), ValueError);
   EXPECT_THROW(linear(ones({2, 3}), parameter), ValueError);
   EXPECT_THROW(empty_like(parameter), ValueError);
   EXPECT_THROW(nn::make_parameter(buffer), ValueError);
