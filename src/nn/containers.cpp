@@ -193,7 +193,9 @@ Tensor as_parameter(const Tensor& tensor) {
 // "Parameter containing: [torch.float32 of size 2x3]"
 std::string parameter_text(const Tensor& parameter, const std::string& dtype) {
   std::string sizes;
-  for (const std::int64_t size : parameter.shape()) sizes += concat(sizes.empty() ? "" : "x", size);
+  // One without a shape is one without elements here, as in PyTorch.
+  for (const std::int64_t size : parameter.layout().shape)
+    sizes += concat(sizes.empty() ? "" : "x", size);
   const std::string device =
       parameter.is_cuda() ? concat(" (", parameter.device().str(), ")") : std::string();
   return concat("Parameter containing: [", dtype, " of size ", sizes, device, "]");

@@ -380,6 +380,11 @@ TEST(ParameterContainers, SayWhatIsInThem) {
             "    (c): Parameter containing: [torch.LongTensor of size 2]\n"
             "    (d): Parameter containing: [torch.HalfTensor of size 1]\n"
             ")");
+  // PyTorch prints one without a shape in a list, and throws for a dict.
+  EXPECT_EQ(ParameterList({uninitialized_parameter()}).repr(),
+            "ParameterList(  (0): Parameter containing: [torch.float32 of size 0])");
+  EXPECT_EQ(ParameterDict({{"a", uninitialized_parameter()}}).repr(),
+            "ParameterDict(  (a): Parameter containing: [torch.FloatTensor of size 0])");
 }
 
 TEST(ParameterContainers, AreClonedWithTheirTies) {
