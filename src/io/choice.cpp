@@ -13,37 +13,28 @@
 
 namespace tenon {
 
-std::vector<bool> chosen_tensors(const Document& document, const Survey& survey,
-                                 const LoadOptions& options, bool& any_uninitialized) {
-  std::vector<bool> kept(survey.tensors());
+ChosenTensors chosen_tensors(const Document& document, const Survey& survey,
+                             const LoadOptions& options) {
+  ChosenTensors kept{std::vector<bool>(survey.tensors()),
+                     std::vector<bool>(survey.uninitialized())};
   // A name is asked about once, also if it has several parts.
   std::map<std::string, bool, std::less<>> asked;
-  Walk walk(document.source().name(), document.objects(), {});
-  walk.visit = [&](const std::string&, const Tensor& tensor) {
-    bool wanted = true;
-    if (options.filter) {
-      const auto [answer, fresh] = asked.try_emplace(walk.whole());
-      if (fresh) answer->second = options.filter(answer->first);
-      wanted = answer->second;
-    }
-    if (wanted) kept[survey.record(tensor).number] = true;
+  const auto wanted = [&](const std::string& name) {
+    if (!options.filter) return true;
+    const auto [answer, fresh] = asked.try_emplace(name);
+    if (fresh) answer->second = options.filter(answer->first);
+    return answer->second;
   };
-  walk.visit_uninitialized = [&](const std::string&, const Tensor&) { any_uninitialized = true; };
+  Walk walk(document.source().name(), document.objects(), {});
+  // One that is wanted under one of its names is there under all of them.
+  walk.visit = [&](const std::string&, const Tensor& tensor) {
+    if (wanted(walk.whole())) kept.tensors[survey.record(tensor).number] = true;
+  };
+  walk.visit_uninitialized = [&](const std::string& name, const Tensor& tensor) {
+    if (wanted(name)) kept.uninitialized[survey.uninitialized_record(tensor).number] = true;
+  };
   walk.run(at_path(survey.tree(), options.path, document));
   return kept;
-}
-
-void choose_uninitialized(const Document& document, const Value& tree,
-                          const std::function<bool(std::string_view)>& filter,
-                          std::unordered_set<std::uint64_t>& dropped) {
-  Walk walk(document.source().name(), document.objects(), [](const std::string&, const Tensor&) {});
-  // One that is wanted under one of its names is there under all of them, as other tensors are.
-  std::unordered_set<std::uint64_t> wanted;
-  walk.visit_uninitialized = [&](const std::string& name, const Tensor& tensor) {
-    (filter(name) ? wanted : dropped).insert(tensor.id());
-  };
-  walk.run(tree);
-  for (const std::uint64_t id : wanted) dropped.erase(id);
 }
 
 const Value& at_path(const Value& tree, const std::string& path, const Document& document) {

@@ -13,13 +13,13 @@ namespace tenon {
 
 class Survey;
 
-// Of every tensor the document makes, by its number, whether the options want it.
-std::vector<bool> chosen_tensors(const Document& document, const Survey& survey,
-                                 const LoadOptions& options, bool& any_uninitialized);
-// Tensors without a shape are not among those: the ones of a tree that the filter does not want.
-void choose_uninitialized(const Document& document, const Value& tree,
-                          const std::function<bool(std::string_view)>& filter,
-                          std::unordered_set<std::uint64_t>& dropped);
+// What the options want of the tensors that the document makes, by their numbers.
+struct ChosenTensors {
+  std::vector<bool> tensors;
+  std::vector<bool> uninitialized;  // those without a shape
+};
+ChosenTensors chosen_tensors(const Document& document, const Survey& survey,
+                             const LoadOptions& options);
 
 // What a path leads to. IndexError, naming the keys there are, if it leads nowhere.
 const Value& at_path(const Value& tree, const std::string& path, const Document& document);

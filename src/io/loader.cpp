@@ -23,7 +23,7 @@ class Loader final : public Builder {
  public:
   // `kept`, if there is one, says of every tensor whether it is wanted.
   // With `left`, storages stay in their files, and are noted there.
-  Loader(const std::string& file, const LoadOptions& options, const std::vector<bool>* kept,
+  Loader(const std::string& file, const LoadOptions& options, const ChosenTensors* kept,
          LeftInFile* left)
       : file_(file), options_(options), kept_(kept), left_(left) {}
 
@@ -43,7 +43,7 @@ class Loader final : public Builder {
   }
   Tensor tensor(const TensorRecord& record) override {
     const std::uint32_t number = made_++;
-    if (kept_ != nullptr && !(*kept_)[number]) {
+    if (kept_ != nullptr && !kept_->tensors[number]) {
       const Tensor stand_in =
           tensor_over(record, Storage::without_data(0, Device::meta()), Device::meta());
       dropped_.insert(stand_in.id());
@@ -61,6 +61,12 @@ class Loader final : public Builder {
     return made;
   }
   Tensor uninitialized(const UninitializedRecord& record) override {
+    const std::uint32_t number = uninitialized_++;
+    if (kept_ != nullptr && !kept_->uninitialized[number]) {
+      const Tensor stand_in = uninitialized_on(Device::meta(), record);
+      dropped_.insert(stand_in.id());
+      return stand_in;
+    }
     if (left_ != nullptr || record.device.is_meta()) return uninitialized_on(record.device, record);
     const std::string location = record.device.str();
     if (const auto device = restored(location)) return uninitialized_on(*device, record);
@@ -83,7 +89,7 @@ class Loader final : public Builder {
     for (const Value& one : sparse_) check(one);
   }
 
-  std::unordered_set<std::uint64_t>& dropped() noexcept { return dropped_; }
+  const std::unordered_set<std::uint64_t>& dropped() const noexcept { return dropped_; }
 
  private:
   struct Place {
@@ -179,9 +185,9 @@ class Loader final : public Builder {
 
   const std::string& file_;
   const LoadOptions& options_;
-  const std::vector<bool>* kept_;
+  const ChosenTensors* kept_;
   LeftInFile* left_;
-  std::uint32_t made_ = 0;
+  std::uint32_t made_ = 0, uninitialized_ = 0;
   std::map<const Source*, Ref<Mapping>> mappings_;
   const Source* last_source_ = nullptr;
   const Ref<Mapping>* last_mapped_ = nullptr;
@@ -200,19 +206,13 @@ Value load_document(const Document& document, const Survey* survey, const LoadOp
   const bool chooses = options.filter || !options.path.empty();
   std::optional<Survey> own;
   if (chooses && survey == nullptr) survey = &own.emplace(document);
-  std::vector<bool> kept;
-  bool any_uninitialized = false;
-  if (chooses) kept = chosen_tensors(document, *survey, options, any_uninitialized);
+  ChosenTensors kept;
+  if (chooses) kept = chosen_tensors(document, *survey, options);
 
   Loader loader(document.source().name(), options, chooses ? &kept : nullptr, left);
   Value value = document.build(loader);
   loader.fill();
-  if (chooses) {
-    const Value part = at_path(value, options.path, document);
-    if (any_uninitialized && options.filter)
-      choose_uninitialized(document, part, options.filter, loader.dropped());
-    value = without(part, loader.dropped());
-  }
+  if (chooses) value = without(at_path(value, options.path, document), loader.dropped());
   if (left == nullptr) value = with_user_defined(value);
   return options.rename.empty() ? value : renamed(value, options.rename);
 }

@@ -54,6 +54,7 @@ struct UninitializedRecord {
   Device device = Device::cpu();  // as the file says
   bool parameter = true;
   bool requires_grad = true;
+  std::uint32_t number = 0;  // among those of the document, if a Survey says so
 };
 
 // Empty, or what is wrong: every number at least 0, the elements inside a storage of so many bytes,

@@ -37,7 +37,8 @@ Tensor Survey::parameter(const Tensor& data, bool requires_grad) {
 // They are nowhere in the file, and need not be on meta. Elsewhere there may be no device for them.
 Tensor Survey::uninitialized(const UninitializedRecord& record) {
   Tensor made = uninitialized_on(record.device.is_meta() ? Device::meta() : Device::cpu(), record);
-  uninitialized_.emplace(made.id(), record);
+  const auto number = static_cast<std::uint32_t>(uninitialized_.size());
+  uninitialized_.emplace(made.id(), record).first->second.number = number;
   return made;
 }
 

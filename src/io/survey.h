@@ -25,6 +25,7 @@ class Survey final : private Builder {
     return uninitialized_.at(tensor.id());
   }
   std::uint32_t tensors() const noexcept { return made_; }
+  std::size_t uninitialized() const noexcept { return uninitialized_.size(); }
   // What a tensor of indices may hold: by as many bounds as sparse tensors use it.
   std::vector<IndexBounds> bounds(std::uint32_t number) const {
     std::vector<IndexBounds> out;

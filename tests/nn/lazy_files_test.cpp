@@ -131,6 +131,18 @@ TEST(LazyFiles, AreLoadedToWhereMapLocationSays) {
   expect_error<DeviceError>([&] { load(dir.file("gpu.pth")); },
                             "gpu.pth: an uninitialised parameter was on cuda:1, which cannot be "
                             "restored here: load it with .map_location = \"cpu\"");
+  // Unless it is not asked for.
+  const auto bias = [](std::string_view name) { return name == "bias"; };
+  EXPECT_EQ(load(dir.file("gpu.pth"), {.filter = bias}).repr(),
+            "OrderedDict({'bias': <UninitializedParameter>})");
+  EXPECT_THROW(load(dir.file("gpu.pth"), {.filter = [](std::string_view) { return true; }}),
+               DeviceError);
+  save(Value::dict(
+           {{Value("here"), Value(LazyLinear(4).state_dict())}, {Value("there"), Value(state)}}),
+       dir.file("both.pth"));
+  EXPECT_EQ(StateDict(load(dir.file("both.pth"), {.path = "here"})).repr(),
+            LazyLinear(4).state_dict().repr());
+  EXPECT_THROW(load(dir.file("both.pth"), {.path = "there"}), DeviceError);
   const Value moved = load(dir.file("gpu.pth"), {.map_location = {{"cuda:1", "cpu"}}});
   EXPECT_TRUE(moved.find("weight")->as_tensor().is_cpu());
   EXPECT_EQ(moved.find("weight")->as_tensor().dtype(), bfloat16);
