@@ -49,7 +49,7 @@ void NormBase::reset_running_stats() {
 }
 
 void NormBase::reset_parameters() {
-  if (is_lazy(weight) || is_lazy(bias)) return;
+  if (is_lazy(weight) || is_lazy(bias) || is_lazy(running_mean) || is_lazy(running_var)) return;
   reset_running_stats();
   if (weight.defined()) init::ones_(weight);
   if (bias.defined()) init::zeros_(bias);

@@ -1,5 +1,8 @@
 #include "tenon/nn/lazy.h"
 
+#include <atomic>
+#include <new>
+
 #include "base/text.h"
 #include "tenon/error.h"
 
@@ -10,7 +13,17 @@ void detail::throw_no_initialization(const Module& module) {
       concat("initialize_parameters is not implemented for ", module.type_name()));
 }
 
+namespace {
+// So that loads look for lazy modules only in programs that have some.
+constinit std::atomic<bool> any_made = false;
+}  // namespace
+
+LazyModuleMixin::LazyModuleMixin(bool becomes_plain) noexcept : becomes_plain_(becomes_plain) {
+  any_made.store(true, std::memory_order_relaxed);
+}
 LazyModuleMixin::~LazyModuleMixin() = default;
+
+bool LazyModuleMixin::any() noexcept { return any_made.load(std::memory_order_relaxed); }
 
 bool LazyModuleMixin::has_uninitialized_params() const {
   const Module& module = itself();
@@ -38,7 +51,12 @@ void LazyModuleMixin::initialized() {
 }
 
 void LazyModuleMixin::loaded() {
-  if (sizes_from_tensors() && waiting_ && !has_uninitialized_params()) initialized();
+  if (!sizes_from_tensors() || !waiting_ || has_uninitialized_params()) return;
+  try {
+    initialized();
+  } catch (const std::bad_alloc&) {
+    // The load is done. Its hook goes at the first call, which has nothing else to do.
+  }
 }
 
 }  // namespace tenon::nn

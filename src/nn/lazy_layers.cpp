@@ -1,5 +1,6 @@
 #include "tenon/nn/lazy_layers.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -16,39 +17,41 @@ namespace detail {
 
 namespace {
 
-std::vector<TensorSlot*> slots_of(const Module& module) {
-  std::vector<TensorSlot*> slots;
-  for (TensorSlot* slot : module.parameter_slots()) slots.push_back(slot);
-  for (TensorSlot* slot : module.buffer_slots()) slots.push_back(slot);
-  std::erase_if(slots, [](const TensorSlot* slot) { return !slot->defined(); });
-  return slots;
+// Asks for no memory, as it is called at the end of a load.
+template <class F>
+void for_each_slot(const Module& module, F&& f) {
+  for (const auto slots : {module.parameter_slots(), module.buffer_slots()}) {
+    for (TensorSlot* slot : slots) {
+      if (slot->defined()) f(*slot);
+    }
+  }
 }
 
 }  // namespace
 
 Shape LazySized::shape_for(const TensorSlot& slot, const Shape& incoming,
                            const ShapeOf& shape_of) const {
-  // The first of its tensors that says something decides; the others have to agree.
+  // The first of its tensors that says something decides, and those that have their shape already
+  // come before those that are loaded; the others have to agree.
   std::int64_t size = kUnknownSize;
-  for (const TensorSlot* other : slots_of(itself())) {
-    const auto shape = shape_of(other->name());
-    const auto said = shape ? size_in(other->name(), *shape) : std::nullopt;
-    if (!said) continue;
-    size = *said;
-    break;
-  }
+  const auto ask = [&](const TensorSlot& other, const std::optional<Shape>& shape) {
+    const auto said = shape ? size_in(other.name(), *shape) : std::nullopt;
+    if (said && size == kUnknownSize) size = *said;
+  };
+  for_each_slot(itself(), [&](const TensorSlot& other) {
+    if (!is_lazy(other)) ask(other, other.get().shape());
+  });
+  for_each_slot(itself(), [&](const TensorSlot& other) { ask(other, shape_of(other.name())); });
   return shape_with(slot.name(), size).value_or(incoming);
 }
 
 bool LazySized::sizes_from_tensors() {
-  for (const TensorSlot* slot : slots_of(itself())) {
-    if (is_lazy(*slot)) continue;
-    if (const auto size = size_in(slot->name(), slot->get().shape())) {
-      set_size(*size);
-      return true;
-    }
-  }
-  return true;
+  std::optional<std::int64_t> size;
+  for_each_slot(itself(), [&](const TensorSlot& slot) {
+    if (!size && !is_lazy(slot)) size = size_in(slot.name(), slot.get().shape());
+  });
+  if (size) set_size(*size);
+  return size.has_value();
 }
 
 namespace {
@@ -57,6 +60,7 @@ namespace {
 class Replaced {
  public:
   explicit Replaced(const std::vector<std::pair<TensorSlot*, Tensor>>& slots) {
+    own_.reserve(slots.size());  // nothing fails below
     for (const auto& [slot, other] : slots) {
       own_.emplace_back(slot, slot->get());
       SlotEditor::rebind(*slot, other);
@@ -78,43 +82,54 @@ class Replaced {
 // loaded stays, and if something fails nothing has happened.
 void LazySized::initialize(std::int64_t size) {
   std::vector<std::pair<TensorSlot*, Tensor>> open, loaded;
+  std::vector<std::pair<Tensor, Tensor>> fresh;  // one for a tensor, whatever names it has
   const NoGradScope no_grad;
   const OrdinaryScope ordinary;
   bool any_loaded = false;
-  for (TensorSlot* slot : slots_of(itself())) {
-    const Tensor& own = slot->get();
+  const auto like = [](const Tensor& own, const Shape& shape) {
+    return empty(shape, {.dtype = own.dtype(), .device = own.device()});
+  };
+  for_each_slot(itself(), [&](TensorSlot& slot) {
+    const Tensor& own = slot.get();
+    const auto shape = shape_with(slot.name(), size);
     if (is_lazy(own)) {
-      const Shape shape = shape_with(slot->name(), size).value_or(Shape{size});
-      open.emplace_back(slot, empty(shape, {.dtype = own.dtype(), .device = own.device()}));
-      continue;
+      if (!shape) return;
+      auto found = std::find_if(fresh.begin(), fresh.end(),
+                                [&](const auto& made) { return made.first.is(own); });
+      if (found == fresh.end()) found = fresh.emplace(found, own, like(own, *shape));
+      open.emplace_back(&slot, found->second);
+      return;
     }
-    loaded.emplace_back(slot, Tensor());
-    if (!shape_with(slot->name(), size)) continue;
+    loaded.emplace_back(&slot, Tensor());
+    if (!shape) return;
     any_loaded = true;
-    const auto known = size_in(slot->name(), own.shape());
+    const auto known = size_in(slot.name(), own.shape());
     if (known && *known != size) {
       throw ValueError(concat("The ", size_name(), " inferred from input: ", size,
-                              " is not equal to ", size_name(), " from self.", slot->name(), ": ",
+                              " is not equal to ", size_name(), " from self.", slot.name(), ": ",
                               *known));
     }
-  }
+  });
   if (open.empty()) return set_size(size);
   // Counts are drawn, too, if nothing else was loaded.
   if (!any_loaded) loaded.clear();
-  for (auto& [slot, other] : loaded) other = empty_like(slot->get().detach());
+  for (auto& [slot, other] : loaded) other = like(slot->get(), slot->get().shape());
   try {
     set_size(size);
-    {
+    if (size != 0) {
       const Replaced other_loaded(loaded), other_open(open);
       reset();
+    } else {
+      // PyTorch draws nothing, and what there is (a bias) keeps what was in its memory.
+      for (const auto& [own, made] : fresh) made.zero_();
     }
-    for (const auto& [slot, fresh] : open) prepare_materialize(slot->get(), fresh);
+    for (const auto& [own, made] : fresh) prepare_materialize(own, made);
   } catch (...) {
     set_size(0);
     sizes_from_tensors();
     throw;
   }
-  for (const auto& [slot, fresh] : open) materialize_as(slot->get(), fresh);
+  for (const auto& [own, made] : fresh) materialize_as(own, made);
 }
 
 std::int64_t lazy_channels(const Module& layer, const Tensor& input, std::size_t dims,

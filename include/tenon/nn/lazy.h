@@ -38,7 +38,13 @@ namespace tenon::nn {
 
 namespace detail {
 [[noreturn]] TENON_API void throw_no_initialization(const Module& module);
-}
+
+// Whether the arguments of a constructor are one L, which is to be copied.
+template <class L, class... B>
+inline constexpr bool is_copied = false;
+template <class L, class B>
+inline constexpr bool is_copied<L, B> = std::derived_from<std::remove_cvref_t<B>, L>;
+}  // namespace detail
 
 // What lazy modules have in common.
 class TENON_API LazyModuleMixin {
@@ -61,15 +67,17 @@ class TENON_API LazyModuleMixin {
   // one is refused. By default whatever comes. A size that nothing says yet is -1.
   virtual Shape shape_for(const TensorSlot& slot, const Shape& incoming,
                           const ShapeOf& shape_of) const;
-  // A load has given shapes to tensors. Sets the sizes that the class keeps beside them, and says
-  // whether that is all there is to initialise. By default it is not: the first call does the rest.
+  // A load has given shapes to tensors, or has found that all of them have one. Sets the sizes that
+  // the class keeps beside them, and says whether that is all there is to initialise. By default it
+  // is not: the first call does the rest.
   virtual bool sizes_from_tensors();
 
-  // For the library: what a load does when it is done.
+  // For the library: what a load does when it is done, and whether a lazy module was ever made.
   void loaded();
+  static bool any() noexcept;
 
  protected:
-  explicit LazyModuleMixin(bool becomes_plain) noexcept : becomes_plain_(becomes_plain) {}
+  explicit LazyModuleMixin(bool becomes_plain) noexcept;
   LazyModuleMixin(const LazyModuleMixin&) = default;
 
   // The end of a first call. Error if something has no shape still.
@@ -92,7 +100,8 @@ template <class M, class Mixin, class R, class... A>
 class Lazy<M, Mixin, R(A...)> : public M, public Mixin {
  public:
   template <class... B>
-    requires std::constructible_from<M, B...> || (std::is_abstract_v<M> && sizeof...(B) == 0)
+    requires(!detail::is_copied<Lazy, B...> &&
+             (std::is_abstract_v<M> || std::constructible_from<M, B...>))
   explicit Lazy(B&&... args) : M(std::forward<B>(args)...), Mixin(!std::is_abstract_v<M>) {
     // It captures nothing, so that a clone's does what it should.
     hook_ = this->register_forward_pre_hook([](Module& called, typename M::Args& given) {

@@ -34,7 +34,8 @@ class TENON_API LazySized : public LazyModuleMixin {
  protected:
   using LazyModuleMixin::LazyModuleMixin;
 
-  // For inputs of that size. ValueError if what was loaded is for another.
+  // For inputs of that size. ValueError if what was loaded is for another. What a subclass has
+  // beside the layer's tensors is left to it.
   void initialize(std::int64_t size);
 
   virtual std::string_view size_name() const = 0;
@@ -133,12 +134,18 @@ class LazyNormBase : public LazyLayer<N> {
   std::string_view size_name() const override { return "num_features"; }
   void set_size(std::int64_t size) override { this->num_features = size; }
   std::optional<std::int64_t> size_in(std::string_view name, const Shape& shape) const override {
-    if (name == "num_batches_tracked" || shape.size() != 1) return std::nullopt;
+    if (!is_sized(name) || shape.size() != 1) return std::nullopt;
     return shape[0];
   }
   std::optional<Shape> shape_with(std::string_view name, std::int64_t size) const override {
-    if (name == "num_batches_tracked") return std::nullopt;
+    if (!is_sized(name)) return std::nullopt;
     return Shape{size};
+  }
+
+ private:
+  // Subclasses may have others.
+  static bool is_sized(std::string_view name) {
+    return name == "weight" || name == "bias" || name == "running_mean" || name == "running_var";
   }
 };
 
