@@ -14,6 +14,7 @@
 #include "base/thread_pool.h"
 #include "core/body_editor.h"
 #include "core/swap.h"
+#include "core/uninitialized.h"
 #include "io/choice.h"
 #include "io/meter.h"
 #include "load/tensor_stream.h"
@@ -77,6 +78,7 @@ class LoadInto {
       if (plan_.actions()[i].leader == i) decide(plan_.actions()[i]);
     }
     plan_.judge();
+    decide_again();
     find_shared();
     LoadIntoReport report = describe();
     check_budget(report);
@@ -111,14 +113,40 @@ class LoadInto {
     return options.rename.empty() ? state : StateDict(renamed(state, options.rename));
   }
 
+  // Hooks have called lazy modules, whose tensors are then as all others.
+  void decide_again() {
+    for (LoadAction* action : plan_.changed()) {
+      std::erase_if(items_, [&](const Item& item) { return item.action == action; });
+      const bool leads = &plan_.actions()[action->leader] == action;
+      if (leads && action->value.shape() == action->slot->get().shape()) decide(*action);
+    }
+    plan_.fail_if_wrong();
+  }
+
+  // Whether one of the file's is given the dtype that is asked for. Not from complex to real, which
+  // would lose half of each number.
+  bool takes_dtype(DType dtype) const {
+    return options_.dtype && is_floating_point(dtype) == is_floating_point(*options_.dtype) &&
+           is_complex(dtype) == is_complex(*options_.dtype);
+  }
+
+  // The file has no shape for it either.
+  void decide_lazy(LoadAction& action) const {
+    const Tensor like = options_.assign ? action.value : action.slot->get();
+    const bool takes = takes_dtype(like.dtype());
+    if (!takes && !options_.device) return;
+    action.value = uninitialized_like(like, takes ? options_.dtype : std::nullopt, options_.device);
+    action.how = options_.assign && !plan_.swaps() ? How::rebind : How::swap;
+  }
+
   void decide(LoadAction& action) {
-    if (is_lazy(action.value)) return;  // the file has no shape for it either
+    if (is_lazy(action.value)) return decide_lazy(action);
     const auto place = places_.find(action.value.cell().get());
     if (place == places_.end()) {
       // A hook's own value, which is there already.
       if (!action.value.is_meta()) {
         const Tensor& own = action.slot->get();
-        if (!is_lazy(own) && action.value.dim() != own.dim())
+        if (!action.lazy && action.value.dim() != own.dim())
           action.value = action.value[0].detach();
         plan_.decide(action);
       } else {
@@ -131,12 +159,10 @@ class LoadInto {
     }
     const Tensor& own = action.slot->get();
     const TensorFacts& facts = file_.tensors()[place->second];
-    const bool lazy = is_lazy(own);
+    const bool lazy = action.lazy;
     const bool user_defined = own.body().is_wrapper() && !lazy;
     Item item{&action, place->second, facts.dtype, Device::cpu(), LoadStep::How::replaced, {}};
-    // Not from complex to real, which would lose half of each number.
-    if (options_.dtype && is_floating_point(facts.dtype) == is_floating_point(*options_.dtype) &&
-        is_complex(facts.dtype) == is_complex(*options_.dtype)) {
+    if (takes_dtype(facts.dtype)) {
       item.dtype = *options_.dtype;
     } else if (!options_.assign && !user_defined) {
       item.dtype = own.dtype();
@@ -254,6 +280,7 @@ class LoadInto {
 
   void stage() {
     const NoGradScope no_grad;
+    const OrdinaryScope ordinary;
     load_unconverted();
     std::vector<Item*> one_by_one;
     std::vector<Item*> in_place;
@@ -286,7 +313,12 @@ class LoadInto {
     const TensorFacts& facts = file_.tensors()[item.index];
     if (item.how != LoadStep::How::replaced) return false;
     const std::uint64_t all = file_.storages()[facts.storage].nbytes;
-    if (all > 2 * wanted_.at(facts.storage) + (std::uint64_t{1} << 20)) return false;
+    const std::uint64_t wanted = wanted_.at(facts.storage);
+    if (all > 2 * wanted + (std::uint64_t{1} << 20)) return false;
+    // What was lazy gets memory of its own, as it would have it after a first call.
+    if (item.action->lazy && !options_.assign && !item.action->slot->get().is_meta() &&
+        (wanted != all || bytes_in_file(item) != all))
+      return false;
     return (item.dtype == facts.dtype && item.device.is_cpu()) || shared_.contains(facts.storage);
   }
 
@@ -353,7 +385,7 @@ class LoadInto {
   // shares none.
   Tensor as_the_modules(const Item& item, const Tensor& loaded) const {
     const Tensor& own = item.action->slot->get();
-    if (is_lazy(own)) return loaded.is_contiguous() ? loaded : loaded.contiguous();
+    if (item.action->lazy) return loaded.is_contiguous() ? loaded : loaded.contiguous();
     const bool ordered = loaded.stride() == own.stride() || loaded.dim() != own.dim();
     if (ordered &&
         (own.is_meta() || loaded.storage().use_count() == 1 || item.how == LoadStep::How::mapped))
@@ -382,10 +414,11 @@ class LoadInto {
       const auto [found, is_new] = twins_.try_emplace(place_of(item), &item);
       if (!is_new && item.device == found->second->device) return;
     }
+    const OrdinaryScope ordinary;  // on this thread, too
     const Tensor& own = item.action->slot->get();
     // Without assign the order in memory is the module's, as after copying.
-    const bool ordered = !options_.assign && !own.is_contiguous();
-    const Shape& shape = is_lazy(own) ? file_.tensors()[item.index].shape : own.shape();
+    const bool ordered = !options_.assign && !item.action->lazy && !own.is_contiguous();
+    const Shape& shape = file_.tensors()[item.index].shape;
     const Tensor made = ordered
                             ? empty_like(own.detach(), {.dtype = item.dtype, .device = item.device})
                             : empty(shape, {.dtype = item.dtype, .device = item.device});
@@ -415,11 +448,12 @@ class LoadInto {
     LoadAction& action = *item.action;
     const Tensor& own = action.slot->get();
     Tensor made = item.made;
-    if (!is_lazy(own) && made.shape() != own.shape()) made = made.view(own.shape()).detach();
+    if (!action.lazy && made.shape() != own.shape()) made = made.view(own.shape()).detach();
     action.value = made;
     // What takes a place in the module is made by the plan, registration hooks and all.
     if (action.how == How::copy || action.how == How::rebind) return;
     action.staged = plan_.like_own(own, made);
+    prepare_carry_over(own.body(), action.staged.body());
   }
 
   // Items on all threads; each reads one tensor at a time.

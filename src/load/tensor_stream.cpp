@@ -3,8 +3,9 @@
 #include <cstring>
 #include <span>
 
-#include "base/assert.h"
+#include "base/text.h"
 #include "tenon/autograd.h"
+#include "tenon/error.h"
 #include "tenon/factories.h"
 
 namespace tenon {
@@ -18,11 +19,20 @@ void read_into(const Checkpoint& file, std::size_t index, const Tensor& packed, 
   // Bools that are neither 0 nor 1 come as they are.
   const DType dtype = facts.dtype;
   std::int64_t done = 0;
+  // A module's tensor is the user's, whose code may have run since its shape was looked at.
+  const auto check = [&](bool fits) {
+    if (fits) return;
+    throw ShapeError(concat(file.file(), ": \"", facts.name, "\" is of shape ",
+                            bracketed(facts.shape), ", and is read into a tensor of ", flat.numel(),
+                            " elements"));
+  };
+  check(facts.shape.numel() == flat.numel());
   file.read(
       index,
       [&](std::span<const std::byte> piece) {
         read(piece.size());
         const auto count = static_cast<std::int64_t>(piece.size() / size);
+        check(count <= flat.numel() - done);
         if (flat.dtype() == dtype) {
           std::memcpy(static_cast<std::byte*>(flat.data_ptr()) + done * flat.element_size(),
                       piece.data(), piece.size());
@@ -35,7 +45,7 @@ void read_into(const Checkpoint& file, std::size_t index, const Tensor& packed, 
         done += count;
       },
       verify);
-  TENON_ASSERT(done == flat.numel());
+  check(done == flat.numel());
 }
 
 void read_into_any(const Checkpoint& file, std::size_t index, const Tensor& tensor, bool verify,

@@ -47,10 +47,9 @@ void LoadPlan::stage_one(LoadAction& action) {
     case How::nothing:
     case How::renew: return;
     case How::rebind:
-      action.staged = is_uninitialized(own) && is_uninitialized(action.value)
-                          ? lazy_value(own, action.value)
-                      : action.value.is_parameter() ? action.value
-                                                    : like_own(own, action.value);
+      action.staged = action.lazy && is_uninitialized(action.value) ? lazy_value(own, action.value)
+                      : action.value.is_parameter()                 ? action.value
+                                                                    : like_own(own, action.value);
       action.staged = registered(action.slot->owner(), action.slot->name(),
                                  std::move(action.staged), action.slot->kind());
       // So that it can be told to require grad without asking for memory.
@@ -60,7 +59,7 @@ void LoadPlan::stage_one(LoadAction& action) {
       action.staged = is_parameter ? like_own(own, own) : own.detach();
       break;
     case How::swap: {
-      if (is_uninitialized(own)) {
+      if (action.lazy) {
         action.staged = lazy_value(own, action.value);
         break;
       }
@@ -93,6 +92,7 @@ void LoadPlan::stage() {
   if (!errors_.empty()) fail();
   const NoGradScope no_grad;
   std::vector<std::string> written;
+  staging_ = true;
   if (user_code_) check_again();
   for (std::uint32_t i = 0; i < actions_.size(); ++i) {
     LoadAction& action = actions_[i];
@@ -111,11 +111,13 @@ void LoadPlan::stage() {
 }
 
 // Hooks have run since the actions were decided on, and may have taken views of tensors, or tensors
-// out of the module.
+// out of the module, or have called lazy modules.
 void LoadPlan::check_again() {
   for (LoadAction& action : actions_) {
     if (!action.slot->defined()) {
       error(concat("\"", action.key, "\" is not in the module any more: a hook has taken it out"));
+    } else if (action.lazy != is_uninitialized(action.slot->get())) {
+      decide_again(action);
     } else if (action.how == How::renew) {
       action.how = swap_ ? How::swap : How::rebind;
       if (can_renew(action)) action.how = How::renew;
@@ -265,6 +267,9 @@ void LoadPlan::commit(const std::function<void()>& copies) {
   commit_tensors();
   try {
     for (LazyModuleMixin* lazy : lazy_modules_) lazy->loaded();
+    for (LazyModuleMixin* lazy : waiting_) {
+      if (lazy->is_waiting() && !lazy->has_uninitialized_params()) lazy->loaded();
+    }
     for (const auto& action : at_commit_) action();
     for (const HookPoint& point : committed_points_)
       SlotEditor::extras(*point.module)->load_committed.run(*point.module, result_);

@@ -15,6 +15,22 @@ namespace tenon::nn::detail {
 
 using How = LoadAction::How;
 
+namespace {
+
+std::string shape_wanted(std::string_view key) {
+  return concat("While copying the parameter named \"", key,
+                "\", an exception occurred : ", kUninitializedShape);
+}
+
+}  // namespace
+
+// A tie, or an earlier call, may have given all tensors of a lazy module their shapes behind its
+// back.
+void LoadPlan::note_waiting(Module& module) {
+  auto* lazy = dynamic_cast<LazyModuleMixin*>(&module);
+  if (lazy != nullptr && lazy->is_waiting()) waiting_.push_back(lazy);
+}
+
 // What the module makes of it; any shape, if it is no lazy module.
 Shape LoadPlan::lazy_shape(const TensorSlot& slot, const Shape& incoming) const {
   const auto* module = dynamic_cast<const LazyModuleMixin*>(&slot.owner());
@@ -32,23 +48,13 @@ Shape LoadPlan::lazy_shape(const TensorSlot& slot, const Shape& incoming) const 
 
 void LoadPlan::take_lazy(TensorSlot& slot, const Tensor& value, std::string_view key) {
   const Tensor& own = slot.get();
-  if (!is_lazy(own)) {
-    return error(concat("While copying the parameter named \"", key,
-                        "\", an exception occurred : ", kUninitializedShape));
-  }
+  if (!is_lazy(own)) return error(shape_wanted(key));
   if (!is_lazy(value)) {
     const Shape shape = lazy_shape(slot, value.shape());
-    if (shape != value.shape()) {
-      if (options_.skip_mismatched) {
-        result_.mismatched.push_back({std::string(key), value.shape(), shape});
-        return note_left_out(slot);
-      }
-      return error(concat(
-          "size mismatch for ", key, ": copying a param with shape ", Value(value.shape()).repr(),
-          " from checkpoint, the shape in current model is ", Value(shape).repr(), "."));
-    }
+    if (shape != value.shape()) return mismatched(slot, key, value.shape(), shape);
   }
-  LoadAction action{&slot, key, value, {}, How::swap, static_cast<std::uint32_t>(actions_.size())};
+  LoadAction action{
+      &slot, key, value, {}, How::swap, true, static_cast<std::uint32_t>(actions_.size())};
   if ((is_lazy(value) || !from_file_) && !decide_lazy(action)) return;
   if (auto* module = dynamic_cast<LazyModuleMixin*>(&slot.owner()); module && !is_lazy(value))
     lazy_modules_.push_back(module);
@@ -76,6 +82,24 @@ bool LoadPlan::decide_lazy(LoadAction& action) {
     return false;
   }
   return true;
+}
+
+// A hook has called the module for the first time since, or has made it lazy.
+void LoadPlan::decide_again(LoadAction& action) {
+  const Tensor& own = action.slot->get();
+  action.lazy = is_lazy(own);
+  if (action.lazy || (staging_ && from_file_)) {
+    return error(concat("\"", action.key, "\" ", action.lazy ? "lost its" : "was given a",
+                        " shape by user code that the load was running"));
+  }
+  if (is_lazy(action.value)) return error(shape_wanted(action.key));
+  if (from_file_) changed_.push_back(&action);
+  if (own.shape() != action.value.shape()) {
+    action.how = How::nothing;
+    return mismatched(*action.slot, action.key, action.value.shape(), own.shape());
+  }
+  action.how = How::copy;  // what decide() begins with
+  if (!from_file_) decide(action);
 }
 
 // What takes the place of a tensor without a shape.

@@ -126,6 +126,8 @@ void LoadPlan::visit(Module& module, Source& source) {
     path_.resize(prefix_length);
   }
   here_ = outer;
+  if (LazyModuleMixin::any()) [[unlikely]]
+    note_waiting(module);
   if (!here.scanned) unscanned_.push_back(path_);
   ++order_;
   const auto slots = module.child_slots();
@@ -199,8 +201,7 @@ void LoadPlan::load_own(Visit& visit) {
 std::string LoadPlan::failure(const LoadAction& action, const std::string& what) const {
   // A tensor without a shape is swapped for one that was copied into.
   const bool swaps =
-      (action.how == How::swap && (swap_ || !is_uninitialized(action.slot->get()))) ||
-      action.how == How::copy_and_swap;
+      (action.how == How::swap && (swap_ || !action.lazy)) || action.how == How::copy_and_swap;
   return concat(
       "While ", swaps ? "swapping" : "copying", " the parameter named \"", action.key,
       "\", whose dimensions in the model are ", size_text(action.slot->get().layout().shape),
@@ -216,28 +217,35 @@ void LoadPlan::take(TensorSlot& slot, const Value& value, std::string_view key) 
                         "received <class '",
                         value.type_name(), "'>"));
   }
-  LoadAction action{&slot, key,       value.as_tensor(),
-                    {},    How::copy, static_cast<std::uint32_t>(actions_.size())};
+  LoadAction action{&slot,
+                    key,
+                    value.as_tensor(),
+                    {},
+                    How::copy,
+                    false,
+                    static_cast<std::uint32_t>(actions_.size())};
   Tensor& incoming = action.value;
   if (is_uninitialized(own) || is_uninitialized(incoming)) [[unlikely]]
     return take_lazy(slot, incoming, key);
   // Files from before there were tensors without dimensions have one dimension of one element.
   const bool one_element = own.dim() == 0 && incoming.dim() == 1 && incoming.numel() == 1;
   if (one_element && !from_file_) incoming = incoming[0].detach();
-  if (own.shape() != incoming.shape() && !one_element) {
-    if (options_.skip_mismatched) {
-      result_.mismatched.push_back({std::string(key), incoming.shape(), own.shape()});
-      note_left_out(slot);
-      return;
-    }
-    return error(concat(
-        "size mismatch for ", key, ": copying a param with shape ", size_text(incoming.shape()),
-        " from checkpoint, the shape in current model is ", size_text(own.shape()), "."));
-  }
+  if (own.shape() != incoming.shape() && !one_element)
+    return mismatched(slot, key, incoming.shape(), own.shape());
   if (!from_file_ && !decide(action)) return;
   // A tensor that nothing else holds has no other name, unless its module has.
   if (shared_ || own.cell()->use_count() > 1) note_tie(action.leader, own);
   actions_.push_back(std::move(action));
+}
+
+void LoadPlan::mismatched(TensorSlot& slot, std::string_view key, const Shape& incoming,
+                          const Shape& shape) {
+  if (options_.skip_mismatched) {
+    result_.mismatched.push_back({std::string(key), incoming, shape});
+    return note_left_out(slot);
+  }
+  error(concat("size mismatch for ", key, ": copying a param with shape ", size_text(incoming),
+               " from checkpoint, the shape in current model is ", size_text(shape), "."));
 }
 
 bool LoadPlan::can_renew(const LoadAction& action) const {
@@ -449,6 +457,7 @@ void LoadPlan::judge() {
   if (!errors_.empty() ||
       (options_.strict && (!result_.missing_keys.empty() || !result_.unexpected_keys.empty())))
     fail();
+  if (from_file_ && user_code_) check_again();
   warn_about_meta();
 }
 

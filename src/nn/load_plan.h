@@ -51,6 +51,7 @@ struct LoadAction {
   Tensor value;   // what comes, of the shape that is there
   Tensor staged;  // what takes the place, once it is made
   How how;
+  bool lazy;  // whether the tensor had no shape when this was decided on
   // The action for the same tensor that counts: this one or a later one. Until all are collected,
   // the next one.
   std::uint32_t leader;
@@ -72,6 +73,9 @@ class LoadPlan {
   void collect();
   // LoadError if there are problems.
   void judge();
+  // From a file: actions to be decided on again after judge(), because hooks have given shapes to
+  // their tensors. Those that do not fit any more are among them, too.
+  const std::vector<LoadAction*>& changed() const noexcept { return changed_; }
   // Makes what will take the places, from the actions' values. LoadError if user code fails.
   void stage();
   // Puts it there. What the caller copies itself, it does when it is called: after everything that
@@ -92,6 +96,9 @@ class LoadPlan {
   IncompatibleKeys& result() noexcept { return result_; }
   void error(std::string sentence) { errors_.push_back(std::move(sentence)); }
   [[noreturn]] void fail(std::vector<std::string> written = {});
+  void fail_if_wrong() {
+    if (!errors_.empty()) fail();
+  }
   // "While copying the parameter named ..., an exception occurred : ...": PyTorch's sentence.
   std::string failure(const LoadAction& action, const std::string& what) const;
 
@@ -135,11 +142,16 @@ class LoadPlan {
     if (slot.get().cell()->use_count() > 1) left_out_.push_back(&slot);
   }
   bool differs(const LoadAction& earlier, const LoadAction& later) const;
+  // Of what comes: an error, or left out if that is asked for.
+  void mismatched(TensorSlot& slot, std::string_view key, const Shape& incoming,
+                  const Shape& shape);
+  void note_waiting(Module& module);
   Shape lazy_shape(const TensorSlot& slot, const Shape& incoming) const;
   bool decide_lazy(LoadAction& action);
   Tensor lazy_value(const Tensor& own, const Tensor& value) const;
   void stage_one(LoadAction& action);
   void check_again();
+  void decide_again(LoadAction& action);
   void set_extra_states();
   void take_back_extra_states();
   void commit_user_copies();
@@ -149,6 +161,9 @@ class LoadPlan {
   Module& root_;
   const Visit* here_ = nullptr;                 // the module that the walk is at
   std::vector<LazyModuleMixin*> lazy_modules_;  // that are given shapes, some several times
+  std::vector<LazyModuleMixin*> waiting_;       // that the walk has met
+  std::vector<LoadAction*> changed_;
+  bool staging_ = false;
   const StateDict& state_;
   LoadStateDictOptions options_;
   bool swap_;

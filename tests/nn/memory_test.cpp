@@ -5,6 +5,7 @@
 
 #include "support/matchers.h"
 #include "support/modules.h"
+#include "support/temp_dir.h"
 
 namespace {
 
@@ -84,6 +85,37 @@ TEST(WithoutMemory, AStateDictIsLoadedWholeOrNotAtAll) {
       expect_all_or_nothing([&](Module& net) { net.load_state_dict(state, {.assign = assign}); },
                             10);
     }
+  }
+}
+
+TEST(WithoutMemory, ALazyModuleIsLoadedFromAFileWholeOrNotAtAll) {
+  const TempDir dir;
+  save(Linear(3, 4).state_dict(), dir.file("net.pth"));
+  const Checkpoint file = Checkpoint::open(dir.file("net.pth"));
+  for (const DType dtype : {float32, float64}) {
+    SCOPED_TRACE(repr(dtype));
+    long k = 0;
+    for (bool failed = true; failed; ++k) {
+      ASSERT_LT(k, 5000);
+      LazyLinear net(4, {.dtype = dtype});
+      net.bias->set_attribute("scale", 3);
+      net.bias->register_hook([](const Tensor& grad) { return grad; });
+      failed = false;
+      left = k;
+      try {
+        load_into(net, file);
+        left = -1;
+      } catch (const std::exception& error) {
+        left = -1;
+        failed = true;
+        SCOPED_TRACE("allocation " + std::to_string(k) + ": " + error.what());
+        ASSERT_TRUE(is_lazy(net.weight));
+        ASSERT_TRUE(is_lazy(net.bias));
+        ASSERT_EQ(net.type_name(), "LazyLinear");
+      }
+      EXPECT_EQ(net.bias->attribute("scale")->as_int(), 3);
+    }
+    EXPECT_GE(k, 10);
   }
 }
 
