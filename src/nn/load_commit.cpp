@@ -126,6 +126,21 @@ void LoadPlan::check_again() {
   if (!errors_.empty()) fail();
 }
 
+bool LoadPlan::can_renew(const LoadAction& action) const {
+  const Tensor& own = action.slot->get();
+  // A value that is a parameter, or the tensor of a buffer, may be the module's own, which another
+  // action is about to change: it is taken over as it is now.
+  if (!own.is_parameter() || action.value.is_parameter()) return false;
+  if (action.how == How::rebind) {
+    // A parameter that only its slot holds is as good as a new one.
+    const tenon::detail::Cell& cell = *own.cell();
+    if (cell.use_count() != 1 || cell.weak_anchor.load() != nullptr ||
+        has_registration_hooks(action.slot->kind()))
+      return false;
+  }
+  return BodyEditor::prepare_renewal(own.body(), action.value.body());
+}
+
 void LoadPlan::stage_now(LoadAction& action) {
   try {
     stage_one(action);

@@ -15,7 +15,6 @@
 #include "core/body_editor.h"
 #include "core/uninitialized.h"
 #include "nn/extras.h"
-#include "nn/registration_hooks.h"
 #include "nn/slot_editor.h"
 #include "ops/state.h"
 #include "tenon/autograd.h"
@@ -246,21 +245,6 @@ void LoadPlan::mismatched(TensorSlot& slot, std::string_view key, const Shape& i
   }
   error(concat("size mismatch for ", key, ": copying a param with shape ", size_text(incoming),
                " from checkpoint, the shape in current model is ", size_text(shape), "."));
-}
-
-bool LoadPlan::can_renew(const LoadAction& action) const {
-  const Tensor& own = action.slot->get();
-  // A value that is a parameter, or the tensor of a buffer, may be the module's own, which another
-  // action is about to change: it is taken over as it is now.
-  if (!own.is_parameter() || action.value.is_parameter()) return false;
-  if (action.how == How::rebind) {
-    // A parameter that only its slot holds is as good as a new one.
-    const tenon::detail::Cell& cell = *own.cell();
-    if (cell.use_count() != 1 || cell.weak_anchor.load() != nullptr ||
-        has_registration_hooks(action.slot->kind()))
-      return false;
-  }
-  return BodyEditor::prepare_renewal(own.body(), action.value.body());
 }
 
 bool LoadPlan::decide(LoadAction& action) {

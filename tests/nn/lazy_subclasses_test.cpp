@@ -30,8 +30,10 @@ TEST(LazySubclass, InitialisesItsOwnTensorsItself) {
 TEST(LazySubclass, ATensorThatNobodyInitialisesIsAnError) {
   LazyLinear layer(4);
   layer.register_parameter("extra", uninitialized_parameter());
-  expect_error<Error>([&] { layer(ones({2, 3})); },
-                      "module LazyLinear has not been fully initialized");
+  for (int i = 0; i < 2; ++i) {
+    expect_error<Error>([&] { layer(ones({2, 3})); },
+                        "module LazyLinear has not been fully initialized");
+  }
   EXPECT_TRUE(is_lazy(layer.get_parameter("extra")));
   LazyBatchNorm1d norm;
   norm.register_buffer("ema", uninitialized_buffer());
