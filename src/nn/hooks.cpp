@@ -39,6 +39,11 @@ class HookEntries::Table final : public HookTable {
     Snapshot before;
     const std::lock_guard lock(mutex_);
     if (!entries_) return;
+    // The last one goes without asking for memory: a load that is done removes a lazy module's.
+    if (entries_->size() == 1 && entries_->front().id == id) {
+      before = std::exchange(entries_, nullptr);
+      return;
+    }
     auto fresh = std::make_shared<std::vector<Entry>>(*entries_);
     std::erase_if(*fresh, [&](const Entry& entry) { return entry.id == id; });
     before = std::exchange(entries_, std::move(fresh));

@@ -116,6 +116,27 @@ TEST(Hooks, MayRemoveAndRegisterHooksWhichCountsFromTheNextCall) {
   EXPECT_THAT(log, ElementsAre("new"));
 }
 
+TEST(Hooks, KeepTheirStateAndAreNotCopiedWhenOthersComeAndGo) {
+  struct Counter {
+    explicit Counter(int& made) : copies(&made) {}
+    Counter(const Counter& other) : calls(other.calls), copies(other.copies) { ++*copies; }
+    Counter(Counter&&) = default;
+    void operator()(Module&, Args& args) { std::get<1>(args) = ++calls; }
+    int calls = 0;
+    int* copies;
+  };
+  int copies = 0;
+  Times times;
+  times.register_forward_pre_hook(Counter(copies));
+  const int before = copies;
+  EXPECT_EQ(number(times(ones({}))), 1);
+  RemovableHandle other = times.register_forward_pre_hook([](Module&, Args&) {});
+  EXPECT_EQ(number(times(ones({}))), 2);
+  other.remove();
+  EXPECT_EQ(number(times(ones({}))), 3);
+  EXPECT_EQ(copies, before);
+}
+
 TEST(Hooks, DoNotKeepTheModuleAliveAndHandlesOutliveIt) {
   auto times = make<Times>();
   const std::weak_ptr<Times> watch = times;
