@@ -195,4 +195,28 @@ std::optional<Shape> LazyLinear::shape_with(std::string_view name, std::int64_t 
   return std::nullopt;
 }
 
+// Here, so that what they are made of is compiled once.
+LazyConv1d::LazyConv1d(std::int64_t out, const Dims& kernel_size_, const Options& options)
+    : LazyConvBase(out, kernel_size_, options) {}
+LazyConv2d::LazyConv2d(std::int64_t out, const Dims& kernel_size_, const Options& options)
+    : LazyConvBase(out, kernel_size_, options) {}
+LazyConv3d::LazyConv3d(std::int64_t out, const Dims& kernel_size_, const Options& options)
+    : LazyConvBase(out, kernel_size_, options) {}
+LazyConvTranspose1d::LazyConvTranspose1d(std::int64_t out, const Dims& kernel_size_,
+                                         const Options& options)
+    : LazyConvBase(out, kernel_size_, options) {}
+LazyConvTranspose2d::LazyConvTranspose2d(std::int64_t out, const Dims& kernel_size_,
+                                         const Options& options)
+    : LazyConvBase(out, kernel_size_, options) {}
+LazyConvTranspose3d::LazyConvTranspose3d(std::int64_t out, const Dims& kernel_size_,
+                                         const Options& options)
+    : LazyConvBase(out, kernel_size_, options) {}
+
+LazyBatchNorm1d::LazyBatchNorm1d(const BatchNormOptions& options) : LazyNormBase(options) {}
+LazyBatchNorm2d::LazyBatchNorm2d(const BatchNormOptions& options) : LazyNormBase(options) {}
+LazyBatchNorm3d::LazyBatchNorm3d(const BatchNormOptions& options) : LazyNormBase(options) {}
+LazyInstanceNorm1d::LazyInstanceNorm1d(const BatchNormOptions& options) : LazyNormBase(options) {}
+LazyInstanceNorm2d::LazyInstanceNorm2d(const BatchNormOptions& options) : LazyNormBase(options) {}
+LazyInstanceNorm3d::LazyInstanceNorm3d(const BatchNormOptions& options) : LazyNormBase(options) {}
+
 }  // namespace tenon::nn

@@ -167,61 +167,55 @@ class TENON_API LazyLinear : public detail::LazyLayer<Linear> {
 // not divide, are refused at the first call and leave the layer lazy.
 class TENON_API LazyConv1d : public detail::LazyConvBase<Conv1d> {
  public:
-  LazyConv1d(std::int64_t out, const Dims& kernel_size_, const Options& options = {})
-      : LazyConvBase(out, kernel_size_, options) {}
+  LazyConv1d(std::int64_t out, const Dims& kernel_size_, const Options& options = {});
 };
 class TENON_API LazyConv2d : public detail::LazyConvBase<Conv2d> {
  public:
-  LazyConv2d(std::int64_t out, const Dims& kernel_size_, const Options& options = {})
-      : LazyConvBase(out, kernel_size_, options) {}
+  LazyConv2d(std::int64_t out, const Dims& kernel_size_, const Options& options = {});
 };
 class TENON_API LazyConv3d : public detail::LazyConvBase<Conv3d> {
  public:
-  LazyConv3d(std::int64_t out, const Dims& kernel_size_, const Options& options = {})
-      : LazyConvBase(out, kernel_size_, options) {}
+  LazyConv3d(std::int64_t out, const Dims& kernel_size_, const Options& options = {});
 };
 class TENON_API LazyConvTranspose1d : public detail::LazyConvBase<ConvTranspose1d> {
  public:
-  LazyConvTranspose1d(std::int64_t out, const Dims& kernel_size_, const Options& options = {})
-      : LazyConvBase(out, kernel_size_, options) {}
+  LazyConvTranspose1d(std::int64_t out, const Dims& kernel_size_, const Options& options = {});
 };
 class TENON_API LazyConvTranspose2d : public detail::LazyConvBase<ConvTranspose2d> {
  public:
-  LazyConvTranspose2d(std::int64_t out, const Dims& kernel_size_, const Options& options = {})
-      : LazyConvBase(out, kernel_size_, options) {}
+  LazyConvTranspose2d(std::int64_t out, const Dims& kernel_size_, const Options& options = {});
 };
 class TENON_API LazyConvTranspose3d : public detail::LazyConvBase<ConvTranspose3d> {
  public:
-  LazyConvTranspose3d(std::int64_t out, const Dims& kernel_size_, const Options& options = {})
-      : LazyConvBase(out, kernel_size_, options) {}
+  LazyConvTranspose3d(std::int64_t out, const Dims& kernel_size_, const Options& options = {});
 };
 
 class TENON_API LazyBatchNorm1d : public detail::LazyNormBase<BatchNorm1d> {
  public:
-  explicit LazyBatchNorm1d(const BatchNormOptions& options = {}) : LazyNormBase(options) {}
+  explicit LazyBatchNorm1d(const BatchNormOptions& options = {});
 };
 class TENON_API LazyBatchNorm2d : public detail::LazyNormBase<BatchNorm2d> {
  public:
-  explicit LazyBatchNorm2d(const BatchNormOptions& options = {}) : LazyNormBase(options) {}
+  explicit LazyBatchNorm2d(const BatchNormOptions& options = {});
 };
 class TENON_API LazyBatchNorm3d : public detail::LazyNormBase<BatchNorm3d> {
  public:
-  explicit LazyBatchNorm3d(const BatchNormOptions& options = {}) : LazyNormBase(options) {}
+  explicit LazyBatchNorm3d(const BatchNormOptions& options = {});
 };
 class TENON_API LazyInstanceNorm1d : public detail::LazyNormBase<InstanceNorm1d> {
  public:
   using Options = BatchNormOptions;
-  explicit LazyInstanceNorm1d(const BatchNormOptions& options = {}) : LazyNormBase(options) {}
+  explicit LazyInstanceNorm1d(const BatchNormOptions& options = {});
 };
 class TENON_API LazyInstanceNorm2d : public detail::LazyNormBase<InstanceNorm2d> {
  public:
   using Options = BatchNormOptions;
-  explicit LazyInstanceNorm2d(const BatchNormOptions& options = {}) : LazyNormBase(options) {}
+  explicit LazyInstanceNorm2d(const BatchNormOptions& options = {});
 };
 class TENON_API LazyInstanceNorm3d : public detail::LazyNormBase<InstanceNorm3d> {
  public:
   using Options = BatchNormOptions;
-  explicit LazyInstanceNorm3d(const BatchNormOptions& options = {}) : LazyNormBase(options) {}
+  explicit LazyInstanceNorm3d(const BatchNormOptions& options = {});
 };
 
 }  // namespace tenon::nn
