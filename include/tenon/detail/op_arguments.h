@@ -5,6 +5,7 @@
 #include <array>
 #include <complex>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>

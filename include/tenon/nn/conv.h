@@ -6,6 +6,7 @@
 //   Tensor y = up(x, {20, 20});  // of the sizes that are possible, this one
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -6,6 +6,7 @@
 //   nn::Child<nn::LazyLinear> head{this, "head", 10};
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>

@@ -4,6 +4,7 @@
 //   nn::ConstantPad1d marked({0, 4}, -1);               // 4 at the end
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "tenon/api.h"

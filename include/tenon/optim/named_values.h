@@ -2,6 +2,7 @@
 // what an optimizer keeps for one of them.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>

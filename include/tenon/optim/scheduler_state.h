@@ -1,6 +1,7 @@
 // SchedulerState: what a schedule keeps, named once for writing and for reading.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
