@@ -127,7 +127,7 @@ class TENON_API Checkpoint {
   // Every tensor by its name. Opening is a FormatError if two have the same.
   const std::vector<TensorFacts>& tensors() const& noexcept;
   const std::vector<StorageFacts>& storages() const& noexcept;
-  // What has a name and no shape yet, and is none of the tensors.
+  // What has a name and no shape yet, and is none of the tensors. Nor has it the name of one.
   const std::vector<UninitializedFacts>& uninitialized() const& noexcept;
   void file() const&& = delete;
   void tree() const&& = delete;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include <numeric>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "io/compression.h"
@@ -81,10 +82,24 @@ struct Checkpoint::Impl {
     const auto twice = std::adjacent_find(
         by_name.begin(), by_name.end(),
         [&](std::uint32_t a, std::uint32_t b) { return tensors[a].name == tensors[b].name; });
-    if (twice == by_name.end()) return;
-    throw FormatError(source->name(), 0,
-                      concat("two tensors are named ", Value(tensors[*twice].name).repr(),
-                             " when keys are joined by dots"));
+    if (twice != by_name.end()) two_named(tensors[*twice].name);
+    std::unordered_set<std::string_view> others;
+    for (const UninitializedFacts& facts : uninitialized) {
+      if (find(facts.name) || !others.insert(facts.name).second) two_named(facts.name);
+    }
+  }
+  [[noreturn]] void two_named(const std::string& name) const {
+    throw FormatError(
+        source->name(), 0,
+        concat("two tensors are named ", Value(name).repr(), " when keys are joined by dots"));
+  }
+
+  std::optional<std::size_t> find(std::string_view name) const {
+    const auto at = std::lower_bound(
+        by_name.begin(), by_name.end(), name,
+        [&](std::uint32_t i, std::string_view wanted) { return tensors[i].name < wanted; });
+    if (at == by_name.end() || tensors[*at].name != name) return std::nullopt;
+    return *at;
   }
 
   // Elements that lie in the file as they are wanted, a piece at a time.
@@ -167,11 +182,7 @@ const std::vector<UninitializedFacts>& Checkpoint::uninitialized() const& noexce
 }
 
 std::optional<std::size_t> Checkpoint::find(std::string_view name) const {
-  const auto at = std::lower_bound(
-      impl_->by_name.begin(), impl_->by_name.end(), name,
-      [&](std::uint32_t i, std::string_view wanted) { return impl_->tensors[i].name < wanted; });
-  if (at == impl_->by_name.end() || impl_->tensors[*at].name != name) return std::nullopt;
-  return *at;
+  return impl_->find(name);
 }
 
 Value Checkpoint::load(const LoadOptions& options) const {

@@ -42,6 +42,7 @@ class Conversion {
     walk.visit_uninitialized = [&](const std::string& name, const Tensor& tensor) {
       const DType old = tensor.dtype();
       const DType chosen = wanted(name, old).value_or(old);
+      check_grad(tensor, chosen, name);
       said.push_back({name, name, old, chosen, 0, true});
       decide(Value(tensor).identity(), old, chosen, name);
     };
@@ -82,6 +83,7 @@ class Conversion {
     const DType old = tensor.dtype();
     const bool stays = part || !overlay_.has_bytes(tensor);
     const DType chosen = stays ? old : wanted(name, old).value_or(old);
+    check_grad(tensor, chosen, name);
     said.push_back(
         {name, name, old, chosen, static_cast<std::uint64_t>(tensor.numel() * itemsize(chosen))});
     if (!overlay_.has_bytes(tensor)) return;
@@ -90,6 +92,12 @@ class Conversion {
       target->made = overlay_.add(cast_payload(overlay_.storage(tensor), old, chosen),
                                   overlay_.location(tensor));
     }
+  }
+
+  static void check_grad(const Tensor& tensor, DType chosen, const std::string& name) {
+    if (!tensor.requires_grad() || is_differentiable(chosen)) return;
+    throw ValueError(concat("convert: ", name, " requires grad, which tensors of ",
+                            info(chosen).name, " cannot"));
   }
 
   // Null if it was decided before.

@@ -24,7 +24,7 @@ class HookEntries::Table final : public HookTable {
   }
   Snapshot snapshot() const {
     const std::lock_guard lock(mutex_);
-    return entries_ ? entries_ : std::make_shared<const std::vector<Entry>>();
+    return entries_;
   }
   // What goes is let go of without the lock: it may be somebody's who removes a hook then.
   void add(Entry entry, bool prepend) {

@@ -1,6 +1,5 @@
 #include "tenon/nn/lazy.h"
 
-#include <atomic>
 #include <new>
 
 #include "base/text.h"
@@ -13,17 +12,7 @@ void detail::throw_no_initialization(const Module& module) {
       concat("initialize_parameters is not implemented for ", module.type_name()));
 }
 
-namespace {
-// So that loads look for lazy modules only in programs that have some.
-constinit std::atomic<bool> any_made = false;
-}  // namespace
-
-LazyModuleMixin::LazyModuleMixin(bool becomes_plain) noexcept : becomes_plain_(becomes_plain) {
-  any_made.store(true, std::memory_order_relaxed);
-}
 LazyModuleMixin::~LazyModuleMixin() = default;
-
-bool LazyModuleMixin::any() noexcept { return any_made.load(std::memory_order_relaxed); }
 
 bool LazyModuleMixin::has_uninitialized_params() const {
   const Module& module = itself();

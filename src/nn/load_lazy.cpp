@@ -24,16 +24,9 @@ std::string shape_wanted(std::string_view key) {
 
 }  // namespace
 
-// A tie, or an earlier call, may have given all tensors of a lazy module their shapes behind its
-// back.
-void LoadPlan::note_waiting(Module& module) {
-  auto* lazy = dynamic_cast<LazyModuleMixin*>(&module);
-  if (lazy != nullptr && lazy->is_waiting()) waiting_.push_back(lazy);
-}
-
 // What the module makes of it; any shape, if it is no lazy module.
 Shape LoadPlan::lazy_shape(const TensorSlot& slot, const Shape& incoming) const {
-  const auto* module = dynamic_cast<const LazyModuleMixin*>(&slot.owner());
+  const LazyModuleMixin* module = SlotEditor::lazy(slot.owner());
   if (module == nullptr || here_ == nullptr) return incoming;
   return module->shape_for(slot, incoming, [&](std::string_view name) -> std::optional<Shape> {
     if (name == slot.name()) return incoming;
@@ -56,7 +49,7 @@ void LoadPlan::take_lazy(TensorSlot& slot, const Tensor& value, std::string_view
   LoadAction action{
       &slot, key, value, {}, How::swap, true, static_cast<std::uint32_t>(actions_.size())};
   if ((is_lazy(value) || !from_file_) && !decide_lazy(action)) return;
-  if (auto* module = dynamic_cast<LazyModuleMixin*>(&slot.owner()); module && !is_lazy(value))
+  if (LazyModuleMixin* module = SlotEditor::lazy(slot.owner()); module && !is_lazy(value))
     lazy_modules_.push_back(module);
   if (shared_ || own.cell()->use_count() > 1) note_tie(action.leader, own);
   actions_.push_back(std::move(action));

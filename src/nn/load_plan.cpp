@@ -92,8 +92,18 @@ void LoadPlan::collect() {
   find_unexpected();
 }
 
+// What the plan points to stays, also if a hook puts another module in its place.
+void LoadPlan::hold_below(const Module& module) {
+  for (const ChildSlot* slot : module.child_slots()) {
+    if (const std::shared_ptr<Module> child = slot->module()) {
+      held_.push_back(child);
+      hold_below(*child);
+    }
+  }
+}
+
 void LoadPlan::run_guarded(Module& module, const char* what, const std::function<void()>& f) {
-  user_code_ = true;
+  if (!std::exchange(user_code_, true)) hold_below(root_);
   try {
     f();
   } catch (...) {
@@ -125,8 +135,9 @@ void LoadPlan::visit(Module& module, Source& source) {
     path_.resize(prefix_length);
   }
   here_ = outer;
-  if (LazyModuleMixin::any()) [[unlikely]]
-    note_waiting(module);
+  // A tie, or an earlier call, may have given all its tensors their shapes behind its back.
+  if (LazyModuleMixin* lazy = SlotEditor::lazy(module); lazy != nullptr && lazy->is_waiting())
+    waiting_.push_back(lazy);
   if (!here.scanned) unscanned_.push_back(path_);
   ++order_;
   const auto slots = module.child_slots();
@@ -135,6 +146,7 @@ void LoadPlan::visit(Module& module, Source& source) {
     const ChildSlot* slot = slots[i];
     const std::shared_ptr<Module> child = slot->module();
     if (!child) continue;
+    if (user_code_) held_.push_back(child);
     path_ += slot->name();
     path_ += '.';
     visit(*child, *here.source);

@@ -145,7 +145,7 @@ class LoadPlan {
   // Of what comes: an error, or left out if that is asked for.
   void mismatched(TensorSlot& slot, std::string_view key, const Shape& incoming,
                   const Shape& shape);
-  void note_waiting(Module& module);
+  void hold_below(const Module& module);
   Shape lazy_shape(const TensorSlot& slot, const Shape& incoming) const;
   bool decide_lazy(LoadAction& action);
   Tensor lazy_value(const Tensor& own, const Tensor& value) const;
@@ -162,6 +162,7 @@ class LoadPlan {
   const Visit* here_ = nullptr;                 // the module that the walk is at
   std::vector<LazyModuleMixin*> lazy_modules_;  // that are given shapes, some several times
   std::vector<LazyModuleMixin*> waiting_;       // that the walk has met
+  std::vector<std::shared_ptr<Module>> held_;   // if user code runs
   std::vector<LoadAction*> changed_;
   bool staging_ = false;
   const StateDict& state_;

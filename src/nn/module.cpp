@@ -69,6 +69,7 @@ Module::Module(const Module& other)
 }
 
 Module::~Module() { delete_slots(); }
+LazyModuleMixin* Module::lazy_mixin() noexcept { return nullptr; }
 
 // Those that are members are gone already, or are not there yet: what is left is the module's. A
 // slot takes itself out.

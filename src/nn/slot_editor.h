@@ -45,6 +45,8 @@ class SlotEditor {
   static detail::ModuleExtras* extras(const Module& module) noexcept {
     return module.extras_.get();
   }
+  // Null if it is no lazy module.
+  static LazyModuleMixin* lazy(Module& module) noexcept { return module.lazy_mixin(); }
   static void load_from_state_dict(Module& module, LoadContext& context) {
     module.load_from_state_dict(context);
   }

@@ -27,8 +27,9 @@ std::unordered_map<const void*, std::int64_t> indices_of(const std::vector<Param
 
 template <class Hooks>
 Value replaced(const Hooks& hooks, Optimizer& optimizer, Value state_dict) {
-  if (hooks.empty()) return state_dict;
-  for (const auto& entry : *hooks.snapshot()) {
+  const auto entries = hooks.snapshot();
+  if (!entries) return state_dict;
+  for (const auto& entry : *entries) {
     if (std::optional<Value> other = hooks.function(entry)(optimizer, state_dict))
       state_dict = *std::move(other);
   }

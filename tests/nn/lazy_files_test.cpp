@@ -181,6 +181,33 @@ TEST(LazyFiles, AreConvertedToAnotherDtypeAndOtherNames) {
   EXPECT_FALSE(std::filesystem::exists(dir.file("never.pth")));
 }
 
+TEST(LazyFiles, WithANameTwiceAreRefused) {
+  const TempDir dir;
+  const Tensor open = uninitialized_parameter();
+  const Value inside = Value::dict({{Value("b"), Value(zeros({2}))}});
+  save(Value::dict({{Value("a.b"), Value(open)}, {Value("a"), inside}}), dir.file("one.pth"));
+  const Value another = Value::dict({{Value("b"), Value(uninitialized_parameter())}});
+  save(Value::dict({{Value("a.b"), Value(open)}, {Value("a"), another}}), dir.file("both.pth"));
+  for (const char* name : {"one.pth", "both.pth"})
+    expect_error<FormatError>([&] { Checkpoint::open(dir.file(name)); },
+                              "two tensors are named 'a.b'");
+}
+
+TEST(LazyFiles, ThatRequireGradAreNotConvertedToIntegers) {
+  const TempDir dir;
+  StateDict state = LazyLinear(4).state_dict();
+  state.set("full", make_parameter(ones({2})));
+  save(state, dir.file("net.pth"));
+  for (const char* name : {"weight", "full"}) {
+    expect_error<ValueError>(
+        [&] {
+          convert(dir.file("net.pth"), dir.file("never.pth"), {.dtype_for = {{name, int64}}});
+        },
+        std::string("convert: ") + name + " requires grad, which tensors of int64 cannot");
+  }
+  EXPECT_FALSE(std::filesystem::exists(dir.file("never.pth")));
+}
+
 TEST(LazyFiles, AreWrittenAsSeveral) {
   const TempDir dir;
   LazyLinear net(4);

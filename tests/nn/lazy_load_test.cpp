@@ -282,5 +282,48 @@ TEST(LazyLoadParts, AreNotReset) {
   EXPECT_TRUE(equal(conv.bias, full({3}, 7.0)));
 }
 
+class Holder : public Module {};
+
+std::shared_ptr<Holder> with_head(bool lazy) {
+  auto net = make<Holder>();
+  net->register_module("body", make<Linear>(3, 4));
+  if (lazy)
+    net->register_module("head", make<LazyLinear>(2));
+  else
+    net->register_module("head", make<Linear>(4, 2));
+  return net;
+}
+
+TEST(LazyLoad, OfAModuleThatAHookReplacesIsNobodysAffair) {
+  const TempDir dir;
+  const StateDict all = with_head(false)->state_dict();
+  save(all, dir.file("net.pth"));
+  for (const bool lazy : {false, true}) {
+    for (const bool has_keys : {false, true}) {
+      for (const bool from_file : {false, true}) {
+        SCOPED_TRACE(testing::Message() << lazy << has_keys << from_file);
+        const auto net = with_head(lazy);
+        // "No head in the file: put in another."
+        net->register_load_state_dict_post_hook([](Module& module, IncompatibleKeys&) {
+          module.register_module("head", make<Linear>(4, 2));
+        });
+        const auto wanted = [&](std::string_view key) {
+          return has_keys || !key.starts_with("head");
+        };
+        if (from_file) {
+          load_into(*net, dir.file("net.pth"), {.strict = false, .filter = wanted});
+        } else {
+          StateDict state = all;
+          state.erase_if([&](const auto& key, const auto&) { return !wanted(key); });
+          net->load_state_dict(state, {.strict = false});
+        }
+        EXPECT_EQ(net->get_submodule("head").repr(),
+                  "Linear(in_features=4, out_features=2, bias=True)");
+        EXPECT_TRUE(equal(net->get_parameter("body.weight"), all.at("body.weight").as_tensor()));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tenon::nn

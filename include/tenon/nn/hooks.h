@@ -98,9 +98,9 @@ class HookList : public HookEntries {
   }
   template <class... A>
   void run(A&&... args) const {
-    if (empty()) return;
-    const Snapshot entries = snapshot();
-    for (const Entry& entry : *entries) function(entry)(args...);
+    if (const Snapshot entries = snapshot()) {
+      for (const Entry& entry : *entries) function(entry)(args...);
+    }
   }
 
  private:

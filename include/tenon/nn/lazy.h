@@ -72,12 +72,11 @@ class TENON_API LazyModuleMixin {
   // is not: the first call does the rest.
   virtual bool sizes_from_tensors();
 
-  // For the library: what a load does when it is done, and whether a lazy module was ever made.
+  // For the library: what a load does when it is done.
   void loaded();
-  static bool any() noexcept;
 
  protected:
-  explicit LazyModuleMixin(bool becomes_plain) noexcept;
+  explicit LazyModuleMixin(bool becomes_plain) noexcept : becomes_plain_(becomes_plain) {}
   LazyModuleMixin(const LazyModuleMixin&) = default;
 
   // The end of a first call. Error if something has no shape still.
@@ -130,6 +129,7 @@ class Lazy<M, Mixin, R(A...)> : public M, public Mixin {
 
  private:
   void remove_hook() final { this->remove_forward_pre_hook(hook_); }
+  LazyModuleMixin* lazy_mixin() noexcept final { return this; }
 
   std::uint64_t hook_ = 0;
 };

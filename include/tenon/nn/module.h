@@ -52,6 +52,8 @@
 
 namespace tenon::nn {
 
+class LazyModuleMixin;
+
 struct NamedOptions {
   std::string prefix = {};
   bool recurse = true;
@@ -280,6 +282,8 @@ class TENON_API Module {
   Module& move_to(Device device);
   detail::ModuleExtras& extras();
   void delete_slots() noexcept;
+  // What nn::Lazy is besides: for loads, which ask every module.
+  virtual LazyModuleMixin* lazy_mixin() noexcept;
 
   std::vector<TensorSlot*> parameters_, buffers_;
   std::vector<ChildSlot*> children_;
