@@ -37,7 +37,8 @@ TENON_API Tensor uninitialized_like(const Tensor& tensor, std::optional<DType> d
                                     std::optional<Device> device = {});
 
 // While it lives, new tensors are ordinary ones, whatever scope the thread is in: a parameter that
-// gets its shape in an InferenceModeScope must not be one that can never be trained.
+// gets its shape in an InferenceModeScope must not be one that can never be trained. (Whether
+// operators are recorded stays as it is, where InferenceModeScope(false) would turn that on.)
 class TENON_API OrdinaryScope {
  public:
   OrdinaryScope() noexcept;

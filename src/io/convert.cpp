@@ -51,8 +51,7 @@ class Conversion {
       if (is_uninitialized(tensor.body())) {
         const auto found = targets_.find(Value(tensor).identity());
         if (found == targets_.end() || found->second.chosen == tensor.dtype()) return tensor;
-        return make_uninitialized(found->second.chosen, tensor.device(), tensor.is_parameter(),
-                                  tensor.requires_grad());
+        return uninitialized_like(tensor, found->second.chosen);
       }
       const auto found = targets_.find(tensor.storage().identity());
       if (found == targets_.end() || !found->second.made.defined()) return tensor;

@@ -16,11 +16,11 @@ namespace detail {
 
 HeldHook::~HeldHook() = default;
 
-class HookEntries::Table final : public HookTable {
+class HookEntries::Table final : public tenon::detail::HookTable {
  public:
   bool empty() const noexcept {
     const std::lock_guard lock(mutex_);
-    return !entries_ || entries_->empty();
+    return !entries_;
   }
   Snapshot snapshot() const {
     const std::lock_guard lock(mutex_);
@@ -56,7 +56,7 @@ class HookEntries::Table final : public HookTable {
 
  private:
   mutable std::mutex mutex_;
-  Snapshot entries_;
+  Snapshot entries_;  // null if there are none
 };
 
 HookEntries::HookEntries(const HookEntries& other)
@@ -72,7 +72,7 @@ HookEntries::Snapshot HookEntries::snapshot() const {
 RemovableHandle HookEntries::add(const HeldHook* hook, bool prepend, bool always_call) {
   std::shared_ptr<const HeldHook> held(hook);
   if (!table_) table_ = std::make_shared<Table>();
-  const std::uint64_t id = next_hook_id();
+  const std::uint64_t id = tenon::detail::next_hook_id();
   table_->add({id, always_call, std::move(held)}, prepend);
   return {table_, id};
 }

@@ -414,9 +414,9 @@ void LoadPlan::judge() {
     if (is_uninitialized(action.slot->get()) && !is_uninitialized(action.value) &&
         !is_uninitialized(leader.value) && action.value.shape() != leader.value.shape()) {
       error(concat("size mismatch for ", action.key, ": it comes with shape ",
-                   Value(action.value.shape()).repr(), ", and \"", leader.key,
+                   size_text(action.value.shape()), ", and \"", leader.key,
                    "\", which is the same tensor in the module, with ",
-                   Value(leader.value.shape()).repr(), "."));
+                   size_text(leader.value.shape()), "."));
       continue;
     }
     if (!differs(action, leader)) continue;

@@ -12,6 +12,7 @@
 #include "core/generator_state.h"
 #include "dispatch/autocast_cache.h"
 #include "nn/clone.h"
+#include "nn/slot_editor.h"
 #include "tenon/arithmetic.h"
 #include "tenon/autograd.h"
 #include "tenon/error.h"
@@ -150,8 +151,8 @@ Tensor gathered(const std::vector<Tensor>& outputs, std::int64_t dim) {
 
 // A module that does not know its sizes cannot be several: each would find out for itself.
 void check_initialized(const Module& module) {
-  for (const Module* each : module.modules()) {
-    const auto* lazy = dynamic_cast<const LazyModuleMixin*>(each);
+  for (Module* each : module.modules()) {
+    const LazyModuleMixin* lazy = SlotEditor::lazy(*each);
     bool open = lazy != nullptr && lazy->is_waiting();
     for (const TensorSlot* slot : each->parameter_slots()) open = open || is_lazy(*slot);
     for (const TensorSlot* slot : each->buffer_slots()) open = open || is_lazy(*slot);

@@ -474,6 +474,7 @@ std::tuple<Tensor, Tensor> std_mean(const Tensor& self, const DimList& dim, VarO
 Tensor norm(const Tensor& self, double p, const Dims& dim, KeepdimOptions options) {
   return call<op::norm>(self, p, dim, options.keepdim);
 }
+
 // Into memory that is there. Sums and products are calculated in its dtype, if none is named.
 
 const Tensor& sum_out(const Tensor& out, const Tensor& self, const Dims& dim,
@@ -532,4 +533,5 @@ const Tensor& norm_out(const Tensor& out, const Tensor& self, double p, const Di
                        KeepdimOptions options) {
   return into<op::norm>(out, self, p, dim, options.keepdim);
 }
+
 }  // namespace tenon

@@ -27,13 +27,6 @@ class Module;
 
 using tenon::RemovableHandle;
 
-namespace detail {
-
-using tenon::detail::HookTable;
-using tenon::detail::next_hook_id;
-
-}  // namespace detail
-
 struct PreHookOptions {
   bool prepend = false;  // before those that are there
 };
