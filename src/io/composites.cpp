@@ -1,6 +1,9 @@
 #include "io/composites.h"
 
+#include "base/text.h"
+#include "io/global_names.h"
 #include "io/rebuild.h"
+#include "io/shown.h"
 #include "tenon/error.h"
 
 namespace tenon {
@@ -12,6 +15,13 @@ using Kind = Value::Kind;
 bool has(const Value& state, const char* name, Kind kind) {
   const Value* found = state.find(name);
   return found != nullptr && found->kind() == kind;
+}
+
+// The name of a scheme of quantization: exactly one of the table's.
+bool is_scheme(std::string_view name) {
+  constexpr std::string_view kModule = "torch.";
+  return name.starts_with(kModule) &&
+         meaning_of("torch", name.substr(kModule.size())).role == Role::scheme;
 }
 
 bool is_sparse(const Value& state) {
@@ -28,7 +38,7 @@ bool is_sparse(const Value& state) {
 
 bool is_quantized(const Value& state) {
   if (!has(state, "data", Kind::tensor) || !has(state, "qscheme", Kind::string) ||
-      !has(state, "size", Kind::size))
+      !has(state, "size", Kind::size) || !is_scheme(state.find("qscheme")->as_string()))
     return false;
   const Tensor data = state.find("data")->as_tensor();
   const Shape& size = state.find("size")->as_size();
@@ -62,7 +72,7 @@ bool is_whole_composite(const Value& object) {
            arguments.items()[0].kind() == Kind::dict;
   }
   if (!arguments.items().empty()) return false;
-  if (name.starts_with("torch.per_")) return state.is_none();
+  if (is_scheme(name)) return state.is_none();
   if (state.kind() != Kind::dict) return false;
   for (const auto& [key, part] : state.entries()) {
     if (key.kind() != Kind::string) return false;
@@ -76,6 +86,13 @@ bool is_whole_composite(const Value& object) {
     return true;
   }
   return false;
+}
+
+void check_whole_composite(const Value& object) {
+  if (is_whole_composite(object)) return;
+  throw TypeError(
+      concat("save: an object of ", shown(object.object_name()),
+             " is only a name here, and files hold tensors and plain values: leave it out"));
 }
 
 }  // namespace tenon

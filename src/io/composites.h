@@ -10,4 +10,7 @@ namespace tenon {
 // none.
 bool is_whole_composite(const Value& object);
 
+// TypeError, for who saves it, if it is not: files hold nothing that is only a name here.
+void check_whole_composite(const Value& object);
+
 }  // namespace tenon

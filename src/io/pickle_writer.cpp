@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "base/text.h"
+#include "core/python_text.h"
+#include "io/global_names.h"
 #include "io/utf8.h"
 #include "tenon/error.h"
 
@@ -93,6 +95,13 @@ void PickleWriter::text(std::string_view value, const void* identity) {
 void PickleWriter::global(std::string_view module, std::string_view name) {
   const auto [place, fresh] = globals_.try_emplace(concat(module, "\n", name, "\n"), 0);
   if (again(&place->second)) return;  // nodes of the map stay where they are
+  // Note [Names in what we write]: text that came from elsewhere never becomes an operation.
+  if (meaning_of(module, name).role == Role::unknown) {
+    globals_.erase(place);
+    throw TypeError(concat("save: ", python_quoted(module.substr(0, 200)), " has no ",
+                           python_quoted(name.substr(0, 200)),
+                           " that a checkpoint may name: leave the object out"));
+  }
   op(kGlobal);
   out_.append(place->first);
   remember(&place->second);

@@ -4,6 +4,12 @@
 // Python puts every object that is no number into the memo when it has been written, under the next
 // number, and writes only that number when the same object comes again. What is the same is told by
 // identity: here the address of what stands for the object, which outlives the writer.
+//
+// Note [Names in what we write]
+// A pickle makes Python import what it names and call it. So a name is written only if it is in the
+// table of io/global_names.h, which is also all that we read. Names of classes in a Value come from
+// files (a note in safetensors, a pickle that is read inert) and may hold anything, newlines
+// included, behind which further operations could follow.
 #pragma once
 
 #include <cstddef>
@@ -40,6 +46,7 @@ class PickleWriter {
   void real(double value);
   // Into the memo too, as the next two. ValueError if it is not UTF-8, or 4 GiB or more.
   void text(std::string_view value, const void* identity);
+  // TypeError if the table of io/global_names.h does not have it.
   void global(std::string_view module, std::string_view name);
   void tuple_of_integers(const std::int64_t* values, std::size_t n);
 

@@ -366,11 +366,7 @@ class Pickler {
 
   void object(const Value& value, int depth) {
     const std::string& name = value.object_name();
-    if (!is_whole_composite(value)) {
-      throw TypeError(
-          concat("save: an object of ", name,
-                 " is only a name here, and files hold tensors and plain values: leave it out"));
-    }
+    check_whole_composite(value);
     if (name == kSparseName) return sparse(value, depth);
     if (name == kQuantizedName) return quantized(value, depth);
     if (name == kNestedName) return nested(value, depth);

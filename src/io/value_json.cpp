@@ -67,6 +67,7 @@ class JsonText {
         return;
       case Kind::dict: return dict(value, depth);
       case Kind::object:
+        check_whole_composite(value);
         out += concat(R"({"object": [)", json_text(value.object_name()));
         for (const Value& part :
              {value.object_arguments(), value.object_state(), value.object_items()}) {
