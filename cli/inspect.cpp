@@ -318,10 +318,10 @@ int inspect(const std::vector<std::string>& arguments) {
   return guarded(options.file, [&] {
     const Checkpoint file = Checkpoint::open(options.file, options.open);
     // A small file may share much in many places.
-    constexpr std::uint64_t kMost = std::uint64_t{64} << 20;
+    constexpr std::uint64_t kMost = std::uint64_t{32} << 20;
     if (options.json && text_size(file.tree(), kMost) > kMost) {
       throw FormatError(file.file(), 0,
-                        "the values would be more than 64 MiB of text, as the file shares parts of "
+                        "the values would be more than 32 MiB of text, as the file shares parts of "
                         "them in many places");
     }
     Listing listing = listing_of(file, options);

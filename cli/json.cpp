@@ -34,9 +34,9 @@ namespace {
 
 class Values {
  public:
-  explicit Values(JsonWriter& out) : out_(out) {}
+  Values(JsonWriter& out, std::string name) : out_(out), name_(std::move(name)) {}
 
-  void write(const Value& value, const std::string& name, bool top = false) {
+  void write(const Value& value, bool top = false) {
     switch (value.kind()) {
       case Value::Kind::none: out_.raw("null"); return;
       case Value::Kind::boolean: out_.raw(value.as_bool() ? "true" : "false"); return;
@@ -52,18 +52,18 @@ class Values {
         return;
       case Value::Kind::string: out_.text(value.as_string()); return;
       case Value::Kind::bytes: return bytes(value.as_bytes());
-      case Value::Kind::list: return items(value, name, top);
-      case Value::Kind::tuple: return out_.in("tuple", [&] { items(value, name, top); });
-      case Value::Kind::set: return out_.in("set", [&] { items(value, name, top); });
+      case Value::Kind::list: return items(value, top);
+      case Value::Kind::tuple: return out_.in("tuple", [&] { items(value, top); });
+      case Value::Kind::set: return out_.in("set", [&] { items(value, top); });
       case Value::Kind::size:
         return out_.in(
             "size", [&] { out_.list(value.as_size(), [&](std::int64_t n) { out_.number(n); }); });
       case Value::Kind::dtype: return wrapped("dtype", info(value.as_dtype()).name);
       case Value::Kind::device: return wrapped("device", value.as_device().str());
       case Value::Kind::tensor:
-        return wrapped(is_lazy(value.as_tensor()) ? "uninitialized" : "tensor", name);
-      case Value::Kind::dict: return dict(value, name, top);
-      case Value::Kind::object: return object(value, name, top);
+        return wrapped(is_lazy(value.as_tensor()) ? "uninitialized" : "tensor", name_);
+      case Value::Kind::dict: return dict(value, top);
+      case Value::Kind::object: return object(value, top);
     }
   }
 
@@ -86,14 +86,17 @@ class Values {
     }
     wrapped("bytes", hex);
   }
-  // A name may be empty, and what is below it begins with the dot then.
-  static std::string below(const std::string& name, std::string_view key, bool top) {
-    return top ? std::string(key) : name + "." + std::string(key);
+  // A value below this one. A name may be empty, and what is below it begins with the dot then.
+  void below(const Value& value, std::string_view key, bool top) {
+    const std::size_t before = name_.size();
+    if (!top) name_ += '.';
+    name_ += key;
+    write(value);
+    name_.resize(before);
   }
-  void items(const Value& value, const std::string& name, bool top) {
+  void items(const Value& value, bool top) {
     std::size_t i = 0;
-    out_.list(value.items(),
-              [&](const Value& item) { write(item, below(name, std::to_string(i++), top)); });
+    out_.list(value.items(), [&](const Value& item) { below(item, std::to_string(i++), top); });
   }
   static bool is_module_part(std::string_view key) {
     return std::find(std::begin(kModuleParts), std::end(kModuleParts), key) !=
@@ -102,7 +105,7 @@ class Values {
   static std::string key_text(const Value& key) {
     return key.kind() == Value::Kind::string ? key.as_string() : key.repr();
   }
-  void dict(const Value& value, const std::string& name, bool top, bool module = false) {
+  void dict(const Value& value, bool top, bool module = false) {
     bool texts = true;
     for (const auto& [key, item] : value.entries())
       texts = texts && key.kind() == Value::Kind::string;
@@ -116,58 +119,59 @@ class Values {
         out_.raw(": ");
         // The parts of a module are no part of its tensors' names.
         if (module && is_module_part(key.as_string()))
-          write(item, name, top);
+          write(item, top);
         else
-          write(item, below(name, key.as_string(), top));
+          below(item, key.as_string(), top);
       }
       return out_.raw("}");
     }
     out_.in("dict", [&] {
       out_.list(value.entries(), [&](const Value::Entry& entry) {
         out_.raw("[");
-        write(entry.first, name);
+        write(entry.first);
         out_.raw(", ");
-        write(entry.second, below(name, key_text(entry.first), top));
+        below(entry.second, key_text(entry.first), top);
         out_.raw("]");
       });
     });
   }
-  void object(const Value& value, const std::string& name, bool top) {
+  void object(const Value& value, bool top) {
     if (value.object_name() == kSparseName || value.object_name() == kNestedName)
-      return dict(value.object_state(), name, top);
-    if (value.object_name() == kQuantizedName) return quantized(value.object_state(), name, top);
+      return dict(value.object_state(), top);
+    if (value.object_name() == kQuantizedName) return quantized(value.object_state(), top);
     if (value.object_name() == kLayoutName)
       return wrapped("layout", value.object_arguments().items()[0].as_string());
     out_.raw("{\"global\": ");
     out_.text(value.object_name());
     out_.raw(", \"args\": ");
-    items(value.object_arguments(), name, top);
+    items(value.object_arguments(), top);
     out_.raw(", \"state\": ");
     const Value& state = value.object_state();
     if (is_module_state(state))
-      dict(state, name, top, true);
+      dict(state, top, true);
     else
-      write(state, name, top);
+      write(state, top);
     if (!value.object_items().is_none()) {
       out_.raw(", \"items\": ");
-      write(value.object_items(), name, top);
+      write(value.object_items(), top);
     }
     out_.raw("}");
   }
   // Its integers are listed under the tensor's own name.
-  void quantized(const Value& state, const std::string& name, bool top) {
+  void quantized(const Value& state, bool top) {
     out_.raw("{\"layout\": \"torch.strided\"");
     for (const auto& [key, item] : state.entries()) {
       if (key.as_string() == "data") continue;
       out_.raw(", ");
       out_.text(key.as_string());
       out_.raw(": ");
-      write(item, below(name, key.as_string(), top));
+      below(item, key.as_string(), top);
     }
     out_.raw("}");
   }
 
   JsonWriter& out_;
+  std::string name_;  // of the value that is being written
 };
 
 class TextSize {
@@ -194,6 +198,7 @@ class TextSize {
         }
         break;
       case Value::Kind::object:
+        bytes_ += value.object_name().size();
         add(value.object_arguments(), name);
         add(value.object_state(), name);
         add(value.object_items(), name);
@@ -210,7 +215,7 @@ class TextSize {
 }  // namespace
 
 void write_value(JsonWriter& out, const Value& value, const std::string& name) {
-  Values(out).write(value, name, name.empty());
+  Values(out, name).write(value, name.empty());
 }
 
 std::uint64_t text_size(const Value& value, std::uint64_t most) {

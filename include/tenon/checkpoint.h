@@ -26,6 +26,7 @@
 #include "tenon/dtype.h"
 #include "tenon/key_map.h"
 #include "tenon/map_location.h"
+#include "tenon/read_limits.h"
 #include "tenon/shape.h"
 #include "tenon/state_dict.h"
 #include "tenon/value.h"
@@ -39,6 +40,8 @@ struct OpenOptions {
   bool inert = false;
   // The files an index names may be symbolic links that lead out of its folder.
   bool follow_links = false;
+  // How much reading it may cost; beyond that, FormatError.
+  ReadLimits limits = {};
 };
 
 struct LoadOptions {
@@ -64,6 +67,7 @@ struct LoadOptions {
   // Other names for the entries of a state dict, and for its modules in the metadata.
   KeyMap rename = {};
   Watch watch = {};
+  ReadLimits limits = {};  // see OpenOptions; a Checkpoint has its own
 };
 
 struct TensorFacts {

@@ -19,6 +19,7 @@
 #include "tenon/api.h"
 #include "tenon/dtype.h"
 #include "tenon/key_map.h"
+#include "tenon/read_limits.h"
 #include "tenon/save.h"
 
 namespace tenon {
@@ -40,6 +41,8 @@ struct ConvertOptions {
   // How the target is written, and who is told. With dry_run, nothing is, and the report says what
   // would be.
   SaveOptions save = {};
+  // How much reading the source may cost (tenon/read_limits.h).
+  ReadLimits limits = {};
 };
 
 // What a tensor becomes.

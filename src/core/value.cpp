@@ -1,7 +1,10 @@
 #include "tenon/value.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <optional>
+#include <set>
 
 #include "base/hash_index.h"
 #include "base/text.h"
@@ -53,35 +56,52 @@ struct ObjectNode final : RefCounted {
   Value arguments, state, items;
 };
 
-bool equal(const Value& a, const Value& b, int depth) {
-  if (a.kind() != b.kind()) return false;
-  if (depth > kMaxDepth) too_deep();
-  switch (a.kind()) {
-    case Value::Kind::none: return true;
-    case Value::Kind::boolean: return a.as_bool() == b.as_bool();
-    case Value::Kind::integer: return a.as_int() == b.as_int();
-    case Value::Kind::real: return a.as_real() == b.as_real();
-    case Value::Kind::complex: return a.as_complex() == b.as_complex();
-    case Value::Kind::string: return a.as_string() == b.as_string();
-    case Value::Kind::bytes: return a.as_bytes() == b.as_bytes();
-    case Value::Kind::big_integer: return a.big_bytes() == b.big_bytes();
-    case Value::Kind::object:
+// The integer that a float is, if 64 bits hold it.
+std::optional<std::int64_t> whole_number(double value) {
+  if (!(value >= -0x1p63 && value < 0x1p63) || std::trunc(value) != value) return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
+// Compares trees of values. What is one object in several places is compared once with each other
+// object: without that, values that share their parts take a time that doubles with every level.
+class Comparison {
+ public:
+  bool equal(const Value& a, const Value& b, int depth) {
+    if (a.kind() != b.kind()) return false;
+    if (depth > kMaxDepth) too_deep();
+    switch (a.kind()) {
+      case Value::Kind::none: return true;
+      case Value::Kind::boolean: return a.as_bool() == b.as_bool();
+      case Value::Kind::integer: return a.as_int() == b.as_int();
+      case Value::Kind::real: return a.as_real() == b.as_real();
+      case Value::Kind::complex: return a.as_complex() == b.as_complex();
+      case Value::Kind::string: return a.as_string() == b.as_string();
+      case Value::Kind::bytes: return a.as_bytes() == b.as_bytes();
+      case Value::Kind::big_integer: return a.big_bytes() == b.big_bytes();
+      case Value::Kind::tensor: return a.as_tensor().is(b.as_tensor());
+      case Value::Kind::dtype: return a.as_dtype() == b.as_dtype();
+      case Value::Kind::device: return a.as_device() == b.as_device();
+      case Value::Kind::size: return a.as_size() == b.as_size();
+      default: break;
+    }
+    const auto pair = std::pair(a.identity(), b.identity());
+    if (known_equal(pair)) return true;
+    if (!equal_parts(a, b, depth)) return false;  // and then nothing is equal any more
+    remember(pair);
+    return true;
+  }
+
+ private:
+  using Pair = std::pair<const void*, const void*>;
+
+  bool equal_parts(const Value& a, const Value& b, int depth) {
+    if (a.kind() == Value::Kind::object) {
       return a.object_name() == b.object_name() &&
              equal(a.object_arguments(), b.object_arguments(), depth + 1) &&
              equal(a.object_state(), b.object_state(), depth + 1) &&
              equal(a.object_items(), b.object_items(), depth + 1);
-    case Value::Kind::tensor: return a.as_tensor().is(b.as_tensor());
-    case Value::Kind::dtype: return a.as_dtype() == b.as_dtype();
-    case Value::Kind::device: return a.as_device() == b.as_device();
-    case Value::Kind::size: return a.as_size() == b.as_size();
-    case Value::Kind::list:
-    case Value::Kind::set:
-    case Value::Kind::tuple: {
-      const auto x = a.items(), y = b.items();
-      return std::equal(x.begin(), x.end(), y.begin(), y.end(),
-                        [&](const Value& p, const Value& q) { return equal(p, q, depth + 1); });
     }
-    case Value::Kind::dict: {
+    if (a.kind() == Value::Kind::dict) {
       const auto x = a.entries(), y = b.entries();
       return std::equal(x.begin(), x.end(), y.begin(), y.end(),
                         [&](const Value::Entry& p, const Value::Entry& q) {
@@ -89,23 +109,65 @@ bool equal(const Value& a, const Value& b, int depth) {
                                  equal(p.second, q.second, depth + 1);
                         });
     }
+    const auto x = a.items(), y = b.items();
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                      [&](const Value& p, const Value& q) { return equal(p, q, depth + 1); });
   }
-  __builtin_unreachable();
+  // Most comparisons are of a few values, and end before remembering would gain anything.
+  bool known_equal(const Pair& pair) { return ++compared_ > kMany && equal_.contains(pair); }
+  void remember(const Pair& pair) {
+    if (compared_ > kMany) equal_.insert(pair);
+  }
+
+  static constexpr std::size_t kMany = 256;
+  std::size_t compared_ = 0;
+  std::set<Pair> equal_;
+};
+
+// Whether Python finds two keys of a dict equal: numbers by their value, whatever their type.
+bool same_key(const Value& a, const Value& b) {
+  if (a.kind() == Value::Kind::string && b.kind() == Value::Kind::string)
+    return a.as_string() == b.as_string();
+  const auto number = [](const Value& value) {
+    return value.kind() == Value::Kind::boolean || value.kind() == Value::Kind::integer ||
+           value.kind() == Value::Kind::real || value.kind() == Value::Kind::complex;
+  };
+  if (a.kind() == Value::Kind::tuple && b.kind() == Value::Kind::tuple) {
+    return std::equal(a.items().begin(), a.items().end(), b.items().begin(), b.items().end(),
+                      same_key);
+  }
+  if (a.kind() == b.kind() || !number(a) || !number(b)) return a == b;
+  if (a.kind() == Value::Kind::boolean) return same_key(Value(std::int64_t{a.as_bool()}), b);
+  if (b.kind() == Value::Kind::boolean || b.kind() < a.kind()) return same_key(b, a);
+  // An integer, or a real, and something of a wider type.
+  if (b.kind() == Value::Kind::complex)
+    return b.as_complex().imag() == 0 && same_key(a, Value(b.as_complex().real()));
+  const auto whole = whole_number(b.as_real());
+  return whole && *whole == a.as_int();
 }
 
-// Equal values have equal hashes.
+// Keys that are the same have equal hashes.
 std::size_t hash(const Value& value, int depth) {
   if (depth > kMaxDepth) too_deep();
   const auto kind = static_cast<std::size_t>(value.kind());
+  const auto of_integer = [](std::int64_t number) {
+    return hash_number(static_cast<std::uint64_t>(number),
+                       static_cast<std::size_t>(Value::Kind::integer));
+  };
+  const auto of_real = [&](double number) {
+    if (const auto whole = whole_number(number)) return of_integer(*whole);
+    return hash_number(std::hash<double>()(number), static_cast<std::size_t>(Value::Kind::real));
+  };
   switch (value.kind()) {
     case Value::Kind::string: return hash_text(value.as_string());
     case Value::Kind::bytes: return hash_text(value.as_bytes()) ^ kind;
     case Value::Kind::big_integer: return hash_text(value.big_bytes()) ^ kind;
-    case Value::Kind::boolean: return hash_number(value.as_bool() ? 1 : 0, kind);
-    case Value::Kind::integer: return hash_number(static_cast<std::uint64_t>(value.as_int()), kind);
-    case Value::Kind::real: return hash_number(std::hash<double>()(value.as_real()), kind);
+    case Value::Kind::boolean: return of_integer(value.as_bool() ? 1 : 0);
+    case Value::Kind::integer: return of_integer(value.as_int());
+    case Value::Kind::real: return of_real(value.as_real());
     case Value::Kind::tensor: return hash_number(value.as_tensor().id(), kind);
     case Value::Kind::complex:
+      if (value.as_complex().imag() == 0) return of_real(value.as_complex().real());
       return hash_number(std::hash<double>()(value.as_complex().real()),
                          hash_number(std::hash<double>()(value.as_complex().imag()), kind));
     case Value::Kind::dtype: return hash_number(static_cast<std::uint64_t>(value.as_dtype()), kind);
@@ -242,7 +304,7 @@ Value Value::dict(std::vector<Entry> entries, Value attributes) {
   if (many) node->places.reserve(entries.size());
   std::size_t kept = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const auto same = [&](std::size_t at) { return entries[at].first == entries[i].first; };
+    const auto same = [&](std::size_t at) { return same_key(entries[at].first, entries[i].first); };
     std::size_t place = 0;
     std::size_t key_hash = 0;
     if (many) {
@@ -361,7 +423,7 @@ std::span<const Value::Entry> Value::entries() const {
 const Value* Value::find(const Value& key) const {
   if (kind_ != Kind::dict) wrong_kind("dict");
   const auto& node = static_cast<const DictNode&>(*content_.node);
-  const auto same = [&](std::size_t at) { return node.entries[at].first == key; };
+  const auto same = [&](std::size_t at) { return same_key(node.entries[at].first, key); };
   if (node.entries.size() > kFew) {
     const std::uint32_t found = node.places.find(hash(key, 0), same);
     return found == HashIndex::kNone ? nullptr : &node.entries[found].second;
@@ -402,6 +464,6 @@ const Value& Value::object_arguments() const { return object_node(*this, content
 const Value& Value::object_state() const { return object_node(*this, content_.node).state; }
 const Value& Value::object_items() const { return object_node(*this, content_.node).items; }
 
-bool operator==(const Value& a, const Value& b) { return equal(a, b, 0); }
+bool operator==(const Value& a, const Value& b) { return Comparison().equal(a, b, 0); }
 
 }  // namespace tenon

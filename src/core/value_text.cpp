@@ -11,6 +11,8 @@ namespace tenon {
 
 namespace {
 
+constexpr std::size_t kLongestRepr = std::size_t{256} << 20;
+
 // The digits of a number of any size: the lowest nine at a time.
 std::string decimal(std::string_view bytes) {
   std::vector<std::uint32_t> words((bytes.size() + 3) / 4 + 1);
@@ -77,6 +79,11 @@ void write_bytes(std::string& out, std::string_view bytes) {
 
 void write(std::string& out, const Value& value, int depth) {
   if (depth > kMaxDepth) too_deep();
+  // Every value is a character at least, so that this bounds the steps too.
+  if (out.size() > kLongestRepr) {
+    throw ValueError(concat("the repr of the value has more than ", kLongestRepr,
+                            " bytes, as parts of it are shared: look at a part of it"));
+  }
   switch (value.kind()) {
     case Value::Kind::none: out += "None"; return;
     case Value::Kind::boolean: append(out, value.as_bool()); return;

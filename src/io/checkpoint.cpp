@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include <numeric>
-#include <unordered_set>
+#include <set>
 
 #include "base/text.h"
 #include "io/compression.h"
@@ -54,19 +54,22 @@ struct Checkpoint::Impl {
       storages.push_back({record.source->name(), record.key, record.location, record.nbytes,
                           record.offset, record.stored, is_mappable(record)});
     }
-    Walk walk(source->name(), document->objects(),
-              [&](const std::string& name, const Tensor& tensor) {
-                const TensorRecord& record = survey.record(tensor);
-                std::string device(record.storage == TensorRecord::kNoStorage
-                                       ? "meta"
-                                       : survey.storages()[record.storage].location);
-                tensors.push_back({name, record.dtype, record.shape, record.stride, record.offset,
-                                   std::move(device), record.requires_grad, record.parameter,
-                                   record.conj, record.neg, record.storage});
-                records.push_back(&record);
-              });
+    ReadMeter meter = survey.meter();
+    Walk walk(meter, [&](const std::string& name, const Tensor& tensor) {
+      const TensorRecord& record = survey.record(tensor);
+      const std::string_view device = record.storage == TensorRecord::kNoStorage
+                                          ? "meta"
+                                          : survey.storages()[record.storage].location;
+      meter.memory(sizeof(TensorFacts) + name.size() + device.size() + heap_bytes(record.shape) +
+                   heap_bytes(record.stride));
+      tensors.push_back({name, record.dtype, record.shape, record.stride, record.offset,
+                         std::string(device), record.requires_grad, record.parameter, record.conj,
+                         record.neg, record.storage});
+      records.push_back(&record);
+    });
     walk.visit_uninitialized = [&](const std::string& name, const Tensor& tensor) {
       const UninitializedRecord& record = survey.uninitialized_record(tensor);
+      meter.memory(sizeof(UninitializedFacts) + 2 * name.size() + ReadMeter::kObject);
       uninitialized.push_back(
           {name, record.dtype, record.device.str(), record.requires_grad, record.parameter});
     };
@@ -83,7 +86,7 @@ struct Checkpoint::Impl {
         by_name.begin(), by_name.end(),
         [&](std::uint32_t a, std::uint32_t b) { return tensors[a].name == tensors[b].name; });
     if (twice != by_name.end()) two_named(tensors[*twice].name);
-    std::unordered_set<std::string_view> others;
+    std::set<std::string_view> others;  // not hashed: the file chooses the names
     for (const UninitializedFacts& facts : uninitialized) {
       if (find(facts.name) || !others.insert(facts.name).second) two_named(facts.name);
     }
@@ -157,15 +160,17 @@ Checkpoint& Checkpoint::operator=(Checkpoint&&) noexcept = default;
 Checkpoint::~Checkpoint() = default;
 
 Checkpoint Checkpoint::open(const std::string& path, const OpenOptions& options) {
-  return Checkpoint(std::make_unique<Impl>(open_path(path, {options.inert, options.follow_links})));
+  return Checkpoint(std::make_unique<Impl>(
+      open_path(path, {options.inert, options.follow_links, options.limits})));
 }
 Checkpoint Checkpoint::open(int descriptor, std::uint64_t offset, const OpenOptions& options) {
   auto source = open_file(descriptor, offset, concat("descriptor ", descriptor));
-  return Checkpoint(std::make_unique<Impl>(open_document(std::move(source), {options.inert})));
+  return Checkpoint(std::make_unique<Impl>(
+      open_document(std::move(source), {options.inert, false, options.limits})));
 }
 Checkpoint Checkpoint::open(std::span<const std::byte> bytes, const OpenOptions& options) {
-  return Checkpoint(
-      std::make_unique<Impl>(open_document(open_memory(bytes, "memory"), {options.inert})));
+  return Checkpoint(std::make_unique<Impl>(
+      open_document(open_memory(bytes, "memory"), {options.inert, false, options.limits})));
 }
 
 const std::string& Checkpoint::file() const& noexcept { return impl_->source->name(); }
@@ -229,7 +234,7 @@ void Checkpoint::read(std::size_t tensor,
 }
 
 Value load(const std::string& path, const LoadOptions& options) {
-  const auto document = open_path(path, {options.inert, options.follow_links});
+  const auto document = open_path(path, {options.inert, options.follow_links, options.limits});
   return load_document(*document, nullptr, options);
 }
 

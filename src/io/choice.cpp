@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <unordered_map>
 
 #include "base/text.h"
 #include "io/rebuild.h"
@@ -19,13 +20,15 @@ ChosenTensors chosen_tensors(const Document& document, const Survey& survey,
                      std::vector<bool>(survey.uninitialized())};
   // A name is asked about once, also if it has several parts.
   std::map<std::string, bool, std::less<>> asked;
-  const auto wanted = [&](const std::string& name) {
+  ReadMeter meter = document.meter();
+  const auto wanted = [&](std::string_view name) {
     if (!options.filter) return true;
-    const auto [answer, fresh] = asked.try_emplace(name);
-    if (fresh) answer->second = options.filter(answer->first);
-    return answer->second;
+    const auto known = asked.find(name);
+    if (known != asked.end()) return known->second;
+    meter.text(name.size());
+    return asked.emplace(name, options.filter(name)).first->second;
   };
-  Walk walk(document.source().name(), document.objects(), {});
+  Walk walk(meter, {});
   // One that is wanted under one of its names is there under all of them.
   walk.visit = [&](const std::string&, const Tensor& tensor) {
     if (wanted(walk.whole())) kept.tensors[survey.record(tensor).number] = true;
@@ -55,34 +58,48 @@ const Value& at_path(const Value& tree, const std::string& path, const Document&
 
 namespace {
 
-// Goes where Walk went, which has bounded that.
+// What is one object in several places is looked at once, and stays one.
 class Pruner {
  public:
   explicit Pruner(const std::unordered_set<std::uint64_t>& dropped) : dropped_(dropped) {}
 
   // Nothing if all of it is to go.
-  std::optional<Value> kept(const Value& value) const {
+  std::optional<Value> kept(const Value& value) {
     switch (value.kind()) {
       case Value::Kind::tensor:
         if (dropped_.contains(value.as_tensor().id())) return std::nullopt;
         return value;
+      case Value::Kind::dict:
+      case Value::Kind::list:
+      case Value::Kind::tuple:
+      case Value::Kind::set:
+      case Value::Kind::object: break;
+      default: return value;
+    }
+    if (const auto known = known_.find(value.identity()); known != known_.end())
+      return known->second;
+    auto made = fresh(value);
+    known_.emplace(value.identity(), made);
+    return made;
+  }
+
+ private:
+  std::optional<Value> fresh(const Value& value) {
+    switch (value.kind()) {
       case Value::Kind::dict: return dict(value);
       case Value::Kind::list: return Value::list(items(value));
       case Value::Kind::tuple: return Value::tuple(items(value));
       case Value::Kind::set: return Value::set(items(value));
-      case Value::Kind::object: return object(value);
-      default: return value;
+      default: return object(value);
     }
   }
-
- private:
-  std::vector<Value> items(const Value& sequence) const {
+  std::vector<Value> items(const Value& sequence) {
     std::vector<Value> out;
     out.reserve(sequence.items().size());
     for (const Value& item : sequence.items()) out.push_back(kept(item).value_or(Value()));
     return out;
   }
-  Value dict(const Value& value) const {
+  Value dict(const Value& value) {
     std::vector<Value::Entry> out;
     out.reserve(value.entries().size());
     for (const auto& [key, item] : value.entries()) {
@@ -90,7 +107,7 @@ class Pruner {
     }
     return dict_like(value, std::move(out), value.attributes());
   }
-  std::optional<Value> object(const Value& value) const {
+  std::optional<Value> object(const Value& value) {
     const Value& state = value.object_state();
     const bool whole = value.object_name() == kSparseName ||
                        value.object_name() == kQuantizedName || value.object_name() == kNestedName;
@@ -103,6 +120,7 @@ class Pruner {
   }
 
   const std::unordered_set<std::uint64_t>& dropped_;
+  std::unordered_map<const void*, std::optional<Value>> known_;  // by identity
 };
 
 }  // namespace

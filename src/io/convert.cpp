@@ -33,10 +33,11 @@ class Conversion {
 
   // The tree with tensors of their new dtypes, and what is said of each.
   Value run(const Value& tree, std::vector<ConvertedTensor>& said) {
-    Walk walk(document_.source().name(), document_.objects(), {});
+    ReadMeter meter = document_.meter();
+    Walk walk(meter, {});
     walk.visit = [&](const std::string& name, const Tensor& tensor) {
       // Scales and the like of a tensor that is made of several stay what they are.
-      const bool part = walk.whole() != name && !name.ends_with(".values");
+      const bool part = walk.whole() != std::string_view(name) && !name.ends_with(".values");
       choose(name, tensor, part, said);
     };
     walk.visit_uninitialized = [&](const std::string& name, const Tensor& tensor) {
@@ -121,7 +122,7 @@ class Conversion {
 
 ConvertReport convert(const std::string& from, const std::string& to,
                       const ConvertOptions& options) {
-  const auto document = open_path(from, {false, options.follow_links});
+  const auto document = open_path(from, {false, options.follow_links, options.limits});
   LoadOptions reading;
   reading.path = options.path;
   reading.filter = options.filter;
@@ -138,7 +139,8 @@ ConvertReport convert(const std::string& from, const std::string& to,
     const auto rename = [&](const std::string& name, const Tensor&) {
       report.tensors[i++].new_name = name;
     };
-    Walk walk(document->source().name(), document->objects(), rename);
+    ReadMeter meter = document->meter();
+    Walk walk(meter, rename);
     walk.visit_uninitialized = rename;
     walk.run(tree);
   }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/read_meter.h"
 #include "io/records.h"
 #include "io/source.h"
 #include "tenon/value.h"
@@ -30,6 +31,14 @@ class Builder {
   virtual void sparse(const Value& /*sparse*/) {}
 };
 
+struct DocumentOptions {
+  bool inert = false;
+  bool follow_links = false;  // shards may be links out of their folder
+  ReadLimits limits = {};
+  // What opening it is charged to, if it is a part of another document; else it has its own.
+  ReadMeter* meter = nullptr;
+};
+
 class Document {
  public:
   virtual ~Document();
@@ -37,8 +46,10 @@ class Document {
   Document& operator=(const Document&) = delete;
 
   virtual std::string_view format() const noexcept = 0;  // "pth", "legacy", "safetensors", ...
-  // The whole of it. Any thread, any number of times.
-  virtual Value build(Builder& builder) const = 0;
+  // The whole of it, charged to the meter. Any thread, any number of times.
+  virtual Value build(Builder& builder, ReadMeter& meter) const = 0;
+  // A meter for one build, on which opening the document is counted already.
+  ReadMeter meter() const { return own_meter_; }
   const Source& source() const noexcept { return *source_; }
   // Whether bytes can be compared with a checksum.
   virtual bool has_checksums() const noexcept = 0;
@@ -47,19 +58,24 @@ class Document {
   // All bytes of the file that belong to something, used or not, as storages of bytes. Where there
   // are no checksums, the file is one.
   virtual std::vector<StorageRecord> stretches() const;
-  // How many different objects it describes: what its tree has when nothing is written out twice.
-  virtual std::size_t objects() const noexcept = 0;
   // Whether a tensor of it is only another name for bytes of one that is there.
   virtual bool is_alias(std::string_view /*name*/) const noexcept { return false; }
 
  protected:
-  explicit Document(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
-  std::shared_ptr<const Source> source_;
-};
+  Document(std::shared_ptr<const Source> source, const DocumentOptions& options)
+      : source_(std::move(source)),
+        own_meter_(source_->name(), options.limits),
+        opening_(options.meter) {
+    opening().add_file(source_->size());
+  }
+  // What opening it is charged to. Only while it is being opened.
+  ReadMeter& opening() noexcept { return opening_ != nullptr ? *opening_ : own_meter_; }
 
-struct DocumentOptions {
-  bool inert = false;
-  bool follow_links = false;  // shards may be links out of their folder
+  std::shared_ptr<const Source> source_;
+
+ private:
+  ReadMeter own_meter_;
+  ReadMeter* opening_;
 };
 
 // Each FormatError if it is not one, or a bad one.
@@ -67,7 +83,8 @@ std::unique_ptr<Document> open_pth(std::shared_ptr<const Source> source,
                                    const DocumentOptions& options);
 std::unique_ptr<Document> open_legacy(std::shared_ptr<const Source> source,
                                       const DocumentOptions& options);
-std::unique_ptr<Document> open_safetensors(std::shared_ptr<const Source> source);
+std::unique_ptr<Document> open_safetensors(std::shared_ptr<const Source> source,
+                                           const DocumentOptions& options);
 // Whether it begins as such a file does: with a length that fits it, and a {. The length may look
 // like anything else.
 bool begins_as_safetensors(const Source& source);

@@ -69,7 +69,7 @@ std::unique_ptr<Document> open_document(std::shared_ptr<const Source> source,
   source->read_at(0, std::as_writable_bytes(std::span(head.data(), length)));
   const std::string_view text(head.data(), length);
 
-  if (begins_as_safetensors(*source)) return open_safetensors(source);
+  if (begins_as_safetensors(*source)) return open_safetensors(source, options);
   if (text.starts_with("PK\x03\x04")) return open_pth(source, options);
   if (length >= 262 && text.substr(257, 5) == "ustar") {
     refuse(

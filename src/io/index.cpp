@@ -12,6 +12,7 @@
 #include "io/document.h"
 #include "io/shown.h"
 #include "io/tensors.h"
+#include "io/value_json.h"
 #include "tenon/body.h"
 #include "tenon/error.h"
 
@@ -97,21 +98,18 @@ class IndexDocument final : public Document {
  public:
   IndexDocument(std::shared_ptr<const Source> source, fs::path folder,
                 const DocumentOptions& options)
-      : Document(std::move(source)), folder_(std::move(folder)), options_(options) {
+      : Document(std::move(source), options), folder_(std::move(folder)), options_(options) {
+    options_.meter = &opening();
     read_index();
     open_shards();
     check_tensors();
+    options_.meter = nullptr;
   }
 
   std::string_view format() const noexcept override { return "index"; }
   bool has_checksums() const noexcept override {
     return std::all_of(shards_.begin(), shards_.end(),
                        [](const auto& shard) { return shard.second->has_checksums(); });
-  }
-  std::size_t objects() const noexcept override {
-    std::size_t all = 1;
-    for (const auto& [name, shard] : shards_) all += shard->objects();
-    return all;
   }
   std::vector<StorageRecord> stretches() const override {
     std::vector<StorageRecord> all;
@@ -120,7 +118,7 @@ class IndexDocument final : public Document {
     }
     return all;
   }
-  Value build(Builder& builder) const override {
+  Value build(Builder& builder, ReadMeter& meter) const override {
     std::map<std::string, Value> found;
     std::vector<Value::Entry> aliases;
     Value attributes;  // of the first, as of what is noted about modules
@@ -128,10 +126,11 @@ class IndexDocument final : public Document {
     std::uint32_t first = 0;
     for (const auto& [name, shard] : shards_) {
       Shifted shifted(builder, first);
-      const Value state = shard->build(shifted);
+      const Value state = shard->build(shifted, meter);
       first = shifted.next();
       for (const auto& [key, value] : state.entries()) {
         if (key.kind() != Value::Kind::string) continue;
+        meter.text(key.as_string().size());
         found.emplace(key.as_string(), value);
         if (shard->is_alias(key.as_string())) aliases.emplace_back(key, value);
       }
@@ -141,6 +140,7 @@ class IndexDocument final : public Document {
       }
     }
     std::vector<Value::Entry> all;
+    meter.memory(weights_.size() * (sizeof(Value::Entry) + 2 * ReadMeter::kObject));
     all.reserve(weights_.size());
     for (const auto& [tensor, file] : weights_) all.emplace_back(Value(tensor), found.at(tensor));
     all.insert(all.end(), aliases.begin(), aliases.end());
@@ -163,6 +163,7 @@ class IndexDocument final : public Document {
 
   void read_index() {
     if (source_->size() > kLargestIndex) refuse("an index of more than 100 million bytes");
+    opening().memory(kJsonCost * source_->size());
     simdjson::padded_string text(static_cast<std::size_t>(source_->size()));
     source_->read_at(0, std::as_writable_bytes(std::span(text.data(), text.size())));
     bool has_map = false;
@@ -173,8 +174,12 @@ class IndexDocument final : public Document {
         if (field.key == "weight_map") {
           if (has_map) refuse("weight_map twice");
           has_map = true;
-          for (const auto entry : json::object(field.value.get_object()))
-            weights_.emplace_back(entry.key, std::string_view(entry.value.get_string()));
+          for (const auto entry : json::object(field.value.get_object())) {
+            const std::string_view file = entry.value.get_string();
+            // Here, and when what is in the shards is compared with it.
+            opening().text(2 * (entry.key.size() + file.size()) + 3 * ReadMeter::kObject);
+            weights_.emplace_back(entry.key, file);
+          }
         } else if (field.key == "metadata") {
           check_notes(field.value);
         }
@@ -182,6 +187,7 @@ class IndexDocument final : public Document {
     } catch (const simdjson::simdjson_error& error) {
       refuse(concat("no index: it is no JSON of the kind it should be: ", error.what()));
     }
+    opening().release(kJsonCost * source_->size());
     if (!has_map) refuse("a text in JSON without weight_map: no index of a checkpoint");
     if (weights_.empty()) refuse("an index without tensors");
     std::vector<std::string_view> names;
@@ -250,7 +256,8 @@ class IndexDocument final : public Document {
     std::map<std::string, std::string> found;
     for (const auto& [file, shard] : shards_) {
       NamesOnly names;
-      const Value state = shard->build(names);
+      ReadMeter meter = opening();  // of this, nothing stays
+      const Value state = shard->build(names, meter);
       if (state.kind() != Value::Kind::dict) {
         problems_.push_back(concat("shard ", shown(file), " is no state dict"));
         continue;

@@ -1,38 +1,66 @@
-// The last deflated storage that was needed, kept: many tensors may be in it, and no more than one
-// stays in memory.
+// Deflated storages that were needed, kept as long as they are small together: many tensors may be
+// in them, and read in turn.
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <mutex>
 
+#include "base/text.h"
 #include "io/records.h"
+#include "io/source.h"
 #include "io/storage_reader.h"
+#include "tenon/error.h"
 #include "tenon/storage.h"
 
 namespace tenon {
 
 class InflatedSlot {
  public:
-  // All bytes of it, compared with their checksum. From any thread.
+  // All bytes of it, compared with their checksum. From any thread. FormatError if a file makes us
+  // inflate it again and again.
   Storage get(const StorageRecord& record) {
     const std::lock_guard lock(mutex_);
-    if (!bytes_.defined() || source_ != record.source || offset_ != record.offset) {
-      bytes_ = {};  // before there is another
-      const Storage all = Storage::allocate(static_cast<std::size_t>(record.nbytes));
-      const StorageRead read{record, static_cast<std::byte*>(all.data())};
-      read_storages({&read, 1}, true, {});
-      bytes_ = all;
-      source_ = record.source;
-      offset_ = record.offset;
+    for (auto at = kept_.begin(); at != kept_.end(); ++at) {
+      if (at->source != record.source || at->offset != record.offset) continue;
+      kept_.splice(kept_.begin(), kept_, at);
+      return kept_.front().bytes;
     }
-    return bytes_;
+    charge(record);
+    // Before there is another.
+    while (!kept_.empty() && held_ + record.nbytes > kMostKept) {
+      held_ -= kept_.back().bytes.nbytes();
+      kept_.pop_back();
+    }
+    const Storage all = Storage::allocate(static_cast<std::size_t>(record.nbytes));
+    const StorageRead read{record, static_cast<std::byte*>(all.data())};
+    read_storages({&read, 1}, true, {});
+    kept_.push_front({record.source, record.offset, all});
+    held_ += record.nbytes;
+    return all;
   }
 
  private:
+  struct Kept {
+    const Source* source;
+    std::uint64_t offset;
+    Storage bytes;
+  };
+  // Each storage once, and some again as there was no room for all.
+  void charge(const StorageRecord& record) {
+    constexpr std::uint64_t kFree = std::uint64_t{256} << 20, kTimes = 64;
+    inflated_ += record.nbytes;
+    if (inflated_ / kTimes <= record.source->size() + kFree / kTimes) return;
+    throw FormatError(record.source->name(), record.offset,
+                      concat("its deflated storages were inflated to ", inflated_,
+                             " bytes, as tensors of several are read in turn: unpack the archive, "
+                             "and pack it without compression"));
+  }
+
+  static constexpr std::uint64_t kMostKept = std::uint64_t{32} << 20;
   std::mutex mutex_;
-  Storage bytes_;
-  const Source* source_ = nullptr;
-  std::uint64_t offset_ = 0;
+  std::list<Kept> kept_;  // the last that was used first
+  std::uint64_t held_ = 0, inflated_ = 0;
 };
 
 }  // namespace tenon

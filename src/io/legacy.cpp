@@ -18,12 +18,13 @@ namespace {
 // The first pickle is this number.
 constexpr std::string_view kMagic{"\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 10};
 constexpr std::int64_t kProtocol = 1001;
+constexpr std::uint64_t kStorageCost = 128;  // bytes, for what is noted of one
 constexpr std::uint64_t kLargestPickles = std::uint64_t{256} << 20, kFirstLook = 1 << 20;
 
 class LegacyDocument final : public Document {
  public:
   LegacyDocument(std::shared_ptr<const Source> source, const DocumentOptions& options)
-      : Document(std::move(source)), inert_(options.inert) {
+      : Document(std::move(source), options), inert_(options.inert) {
     held_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(source_->size(), 64)));
     source_->read_at(0, held_);
     check_magic();
@@ -35,21 +36,20 @@ class LegacyDocument final : public Document {
       refuse(at, "its protocol is not 1001, the only one there was");
     system(next(Pickle::Names::known, nullptr));
     program_ = std::make_unique<Pickle>(
-        next(inert_ ? Pickle::Names::any : Pickle::Names::known, meaning_code));
+        next(inert_ ? Pickle::Names::any : Pickle::Names::known, meaning_code, opening()));
     keys(next(Pickle::Names::known, nullptr));
     find_storages();
   }
 
   std::string_view format() const noexcept override { return "legacy"; }
   bool has_checksums() const noexcept override { return false; }
-  Value build(Builder& builder) const override;
-  std::size_t objects() const noexcept override { return program_->nodes(); }
+  Value build(Builder& builder, ReadMeter& meter) const override;
 
   struct Place {
     std::uint64_t offset;  // of the bytes, behind their count
     std::uint64_t count;
   };
-  const std::map<std::string, Place, std::less<>>& places() const noexcept { return places_; }
+  const std::map<std::string_view, Place>& places() const noexcept { return places_; }
 
  private:
   [[noreturn]] void refuse(std::uint64_t at, const std::string& reason) const {
@@ -65,8 +65,8 @@ class LegacyDocument final : public Document {
       source_->read_at(0, held_);
       try {
         at_ = 0;
-        for (int i = 0; i < 5; ++i)
-          next(Pickle::Names::any, nullptr);  // which names they have is looked at later
+        // Which names they have is looked at later.
+        for (int i = 0; i < 5; ++i) next(Pickle::Names::any, nullptr);
         break;
       } catch (const FormatError&) {
         if (tried == most) throw;
@@ -81,9 +81,14 @@ class LegacyDocument final : public Document {
     if (magic.root().kind != PickleItem::Kind::big_integer || magic.text(magic.root()) != kMagic)
       refuse(0, "a pickle, and no checkpoint: it does not begin with PyTorch's number");
   }
+  // One that is only looked at. Of what it costs, nothing stays.
   Pickle next(Pickle::Names allowed, Pickle::Meaning meaning) {
+    ReadMeter meter = opening();
+    return next(allowed, meaning, meter);
+  }
+  Pickle next(Pickle::Names allowed, Pickle::Meaning meaning, ReadMeter& meter) {
     Pickle pickle(std::span<const std::byte>(held_).subspan(static_cast<std::size_t>(at_)), at_,
-                  source_->name(), meaning, allowed);
+                  source_->name(), meaning, allowed, meter);
     at_ += pickle.size();
     return pickle;
   }
@@ -106,7 +111,8 @@ class LegacyDocument final : public Document {
       refuse(at_, "the list of storages is no list");
     for (const PickleItem& item : list.items(list.node(root))) {
       if (item.kind != PickleItem::Kind::text) refuse(at_, "the key of a storage is no text");
-      order_.emplace_back(list.text(item));
+      opening().memory(kStorageCost);
+      order_.push_back(list.text(item));
     }
   }
 
@@ -118,8 +124,9 @@ class LegacyDocument final : public Document {
   std::vector<std::byte> held_;
   std::uint64_t at_ = 0;
   std::unique_ptr<Pickle> program_;
-  std::vector<std::string> order_;
-  std::map<std::string, Place, std::less<>> places_;
+  // Keys are in the bytes that are held.
+  std::vector<std::string_view> order_;
+  std::map<std::string_view, Place> places_;
 };
 
 // Storages by their keys. Very old files have parts of storages, which are views of all of it.
@@ -132,9 +139,8 @@ class LegacyMaker final : public TensorMaker {
     if (id.untyped) fail(at, "a storage of bytes, which files of this kind do not have");
     const auto bytes = checked_mul(id.numel, itemsize(id.dtype));
     if (!bytes) fail(at, concat("storage ", id.key, ": ", id.numel, " elements overflow"));
-    Root& root =
-        roots_.try_emplace(std::string(id.key), Root{id.dtype, id.numel, std::string(id.location)})
-            .first->second;
+    const Root& root =
+        roots_.try_emplace(id.key, Root{id.dtype, id.numel, id.location}).first->second;
     if (root.dtype != id.dtype || root.numel != id.numel || root.location != id.location)
       fail(at, concat("storage ", id.key, " is described in two ways"));
     if (id.is_view) {
@@ -176,9 +182,9 @@ class LegacyMaker final : public TensorMaker {
   struct Root {
     DType dtype;
     std::int64_t numel;
-    std::string location;
+    std::string_view location;
   };
-  const std::map<std::string, Root, std::less<>>& roots() const noexcept { return roots_; }
+  const std::map<std::string_view, Root>& roots() const noexcept { return roots_; }
 
  private:
   [[noreturn]] void fail(std::uint64_t at, const std::string& reason) const {
@@ -193,17 +199,19 @@ class LegacyMaker final : public TensorMaker {
 
   const LegacyDocument& document_;
   Builder* builder_;
-  std::map<std::string, Root, std::less<>> roots_;
-  std::map<std::string, std::uint32_t, std::less<>> numbers_;
+  // Texts are the document's.
+  std::map<std::string_view, Root> roots_;
+  std::map<std::string_view, std::uint32_t> numbers_;
   std::vector<std::uint64_t> bytes_;
   Tensor stand_in_;
 };
 
 void LegacyDocument::find_storages() {
   LegacyMaker maker(*this, nullptr);
-  rebuild(*program_, maker, inert_);
+  ReadMeter meter = opening();  // of this, nothing stays
+  rebuild(*program_, maker, inert_, meter);
   std::uint64_t at = at_;
-  for (const std::string& key : order_) {
+  for (const std::string_view key : order_) {
     const auto root = maker.roots().find(key);
     if (root == maker.roots().end())
       refuse(at, concat("storage ", key, " follows, and no tensor uses it"));
@@ -227,9 +235,9 @@ void LegacyDocument::find_storages() {
   if (at != source_->size()) refuse(at, "bytes behind the last storage");
 }
 
-Value LegacyDocument::build(Builder& builder) const {
+Value LegacyDocument::build(Builder& builder, ReadMeter& meter) const {
   LegacyMaker maker(*this, &builder);
-  return rebuild(*program_, maker, inert_);
+  return rebuild(*program_, maker, inert_, meter);
 }
 
 }  // namespace

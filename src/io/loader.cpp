@@ -76,7 +76,7 @@ class Loader final : public Builder {
   void sparse(const Value& sparse) override { sparse_.push_back(sparse); }
 
   // Reads what is not mapped. With checksums, what is mapped is read too, and only compared.
-  void fill() {
+  void fill(ReadMeter& meter) {
     const bool verify = options_.verify.value_or(true);
     if (options_.mmap && options_.verify.value_or(false)) {
       for (const Place& place : places_) {
@@ -86,7 +86,7 @@ class Loader final : public Builder {
     }
     read_storages(reads_, verify, options_.watch);
     for (const auto& [source, file] : mappings_) source->check_unchanged();
-    for (const Value& one : sparse_) check(one);
+    for (const Value& one : sparse_) check(one, meter);
   }
 
   const std::unordered_set<std::uint64_t>& dropped() const noexcept { return dropped_; }
@@ -177,9 +177,13 @@ class Loader final : public Builder {
     }
     return packed_copy(tensor);
   }
-  void check(const Value& sparse) const {
+  void check(const Value& sparse, ReadMeter& meter) const {
     for (const auto& [indices, bounds] : index_bounds(sparse, file_)) {
-      if (!indices.device().is_meta()) check_indices(elements(indices), bounds, file_, 0);
+      if (dropped_.contains(indices.id())) continue;
+      check_not_repeated(indices.shape(), indices.dtype(), indices.storage().nbytes(), file_);
+      if (indices.device().is_meta()) continue;
+      meter.work(static_cast<std::uint64_t>(indices.numel()));
+      check_indices(elements(indices), bounds, file_, 0);
     }
   }
 
@@ -210,8 +214,9 @@ Value load_document(const Document& document, const Survey* survey, const LoadOp
   if (chooses) kept = chosen_tensors(document, *survey, options);
 
   Loader loader(document.source().name(), options, chooses ? &kept : nullptr, left);
-  Value value = document.build(loader);
-  loader.fill();
+  ReadMeter meter = document.meter();
+  Value value = document.build(loader, meter);
+  loader.fill(meter);
   if (chooses) value = without(at_path(value, options.path, document), loader.dropped());
   if (left == nullptr) value = with_user_defined(value);
   return options.rename.empty() ? value : renamed(value, options.rename);

@@ -35,16 +35,26 @@ using namespace pickle_op;
 
 class PickleMachine {
  public:
-  PickleMachine(Pickle& out, Pickle::Meaning meaning, Pickle::Names allowed)
-      : out_(out), meaning_(meaning), allowed_(allowed), reader_(out.bytes_, out.base_, out.file_) {
+  PickleMachine(Pickle& out, Pickle::Meaning meaning, Pickle::Names allowed, ReadMeter& meter)
+      : out_(out),
+        meaning_(meaning),
+        allowed_(allowed),
+        meter_(meter),
+        reader_(out.bytes_, out.base_, out.file_),
+        stack_(meter) {
     // About what a pickle of tensors needs; what is not used of it costs nothing.
     const std::size_t bytes = std::min(out.bytes_.size(), kMostReserved);
     reserve_in_huge_pages(out.nodes_, bytes / 14 + 64);
     reserve_in_huge_pages(out.pool_, bytes / 8 + 128);
     reserve_in_huge_pages(memo_, bytes / 12 + 64);
+    meter_.memory(size_of(out.nodes_) + size_of(out.pool_) + size_of(memo_));
   }
+  ~PickleMachine() { meter_.release(size_of(memo_) + far_memo_.size() * kFarMemo); }
+  PickleMachine(const PickleMachine&) = delete;
+  PickleMachine& operator=(const PickleMachine&) = delete;
 
   void run() {
+    meter_.work(out_.bytes_.size());
     for (;;) {
       op_at_ = reader_.offset();
       if (step(reader_.u8())) break;
@@ -54,6 +64,10 @@ class PickleMachine {
   }
 
  private:
+  template <class T>
+  static std::uint64_t size_of(const std::vector<T>& vector) noexcept {
+    return vector.capacity() * sizeof(T);
+  }
   [[noreturn, gnu::cold, gnu::noinline]] void fail(std::string_view reason) const {
     reader_.fail_at(op_at_, concat("pickle: ", reason));
   }
@@ -110,7 +124,7 @@ class PickleMachine {
       case kLongBinGet: return get(reader_.u32());
       case kBinPut: return put(reader_.u8());
       case kLongBinPut: return put(reader_.u32());
-      case kMemoize: return put(next_memo_);
+      case kMemoize: return put(in_memo_);
       case kGlobal: return global();
       case kStackGlobal: return stack_global();
       case kReduce: return call(NodeKind::call);
@@ -167,8 +181,7 @@ class PickleMachine {
     }
     if (index != memo_.size() || index > kHighestMemo) return false;
     reader_.bytes(next[0] == std::byte{kBinPut} ? 2 : 5);
-    ++next_memo_;
-    memo_.push_back(item);
+    remember(item);
     return false;
   }
   bool push_integer(Kind kind, std::int64_t value) {
@@ -224,6 +237,7 @@ class PickleMachine {
     if (out_.nodes_.size() == kMostNodes) fail("more than 8 million objects");
     PickleItem item{Kind::node, false, 0, {}};
     item.place = out_.nodes_.size();
+    charge_growth(meter_, out_.nodes_);
     PickleNode& node = out_.nodes_.emplace_back(kind);
     node.offset = op_at_;
     push_new(item);
@@ -244,6 +258,7 @@ class PickleMachine {
   std::size_t to_pool(std::size_t n) {
     const std::size_t place = out_.pool_.size();
     const auto last = stack_.last(n);
+    charge_growth(meter_, out_.pool_, n);
     out_.pool_.insert(out_.pool_.end(), last.begin(), last.end());
     stack_.drop(n);
     return place;
@@ -290,6 +305,7 @@ class PickleMachine {
     if (node.extra == PickleNode::kNone) {
       if (out_.extras_.size() == kMostContainers) fail("more than 4 million lists and dicts");
       node.extra = static_cast<std::uint32_t>(out_.extras_.size());
+      charge_growth(meter_, out_.extras_);
       out_.extras_.emplace_back();
     }
     return out_.extras_[node.extra];
@@ -312,10 +328,12 @@ class PickleMachine {
   void append(Pickle::Extra& extra, std::size_t n) {
     if (extra.count != 0) {
       const auto first = std::span(out_.pool_).subspan(extra.place, extra.count);
+      meter_.memory(first.size_bytes());
       extra.items.assign(first.begin(), first.end());
       extra.count = 0;
     }
     const auto last = stack_.last(n);
+    charge_growth(meter_, extra.items, n);
     extra.items.insert(extra.items.end(), last.begin(), last.end());
     stack_.drop(n);
   }
@@ -347,28 +365,33 @@ class PickleMachine {
 
   bool put(std::uint32_t index) {
     const PickleItem item = top();
-    ++next_memo_;
     // Nearly always the next one.
     if (index == memo_.size() && index <= kHighestMemo) {
-      memo_.push_back(item);
+      remember(item);
       return false;
     }
     return put_elsewhere(index, item);
+  }
+  // Under the next number.
+  [[gnu::always_inline]] void remember(const PickleItem& item) {
+    charge_growth(meter_, memo_);
+    if (far_memo_.empty() || far_memo_.erase(static_cast<std::uint32_t>(memo_.size())) == 0)
+        [[likely]]
+      ++in_memo_;
+    memo_.push_back(item);
   }
   [[gnu::noinline]] bool put_elsewhere(std::uint32_t index, const PickleItem& item) {
     if (index > kHighestMemo) fail(concat("memo number ", index, " is beyond 16 million"));
     if (index < memo_.size()) {
       memo_[index] = item;
-    } else if (index <= 2 * memo_.size() + 64) {
-      memo_.resize(std::size_t{index} + 1);
-      memo_[index] = item;
-    } else {
-      far_memo_[index] = item;
+    } else if (far_memo_.insert_or_assign(index, item).second) {
+      meter_.memory(kFarMemo);
+      ++in_memo_;
     }
     return false;
   }
   bool get(std::uint32_t index) {
-    if (index < memo_.size() && memo_[index].kind != Kind::nothing) return again(memo_[index]);
+    if (index < memo_.size()) return again(memo_[index]);
     return get_elsewhere(index);
   }
   [[gnu::noinline]] bool get_elsewhere(std::uint32_t index) {
@@ -380,13 +403,25 @@ class PickleMachine {
   bool again(PickleItem& item) {
     if (!item.taken && item.kind >= Kind::text && item.kind != Kind::node) {
       item.taken = true;
+      charge_growth(meter_, out_.shared_texts_);
       out_.shared_texts_.push_back(item.place);
     }
     if (item.kind == Kind::node) {
       PickleNode& node = out_.nodes_[static_cast<std::size_t>(item.place)];
-      if (node.shared == PickleNode::kNone) node.shared = out_.shared_++;
+      if (node.shared == PickleNode::kNone) share(node);
     }
     return push(item);
+  }
+  // A tuple may be the arguments of several calls from now on, which take its parts one by one: they
+  // are in several places, too.
+  [[gnu::noinline]] void share(PickleNode& node) {
+    node.shared = out_.shared_++;
+    if (node.kind != NodeKind::tuple) return;
+    for (const PickleItem& part : out_.items(node)) {
+      if (part.kind != Kind::node) continue;
+      PickleNode& inner = out_.nodes_[static_cast<std::size_t>(part.place)];
+      if (inner.shared == PickleNode::kNone) inner.shared = out_.shared_++;
+    }
   }
 
   bool global() {
@@ -453,6 +488,8 @@ class PickleMachine {
     PickleNode& node = out_.nodes_[static_cast<std::size_t>(target.place)];
     node.depth = std::max(node.depth, depth_over(1));
     stack_.drop(1);
+    // Python merges states. No pickler gives two.
+    if (out_.state(node).kind != Kind::nothing) fail("a second state for an object");
     extra_of(node).state = state;
     return false;
   }
@@ -487,6 +524,7 @@ class PickleMachine {
   Pickle& out_;
   Pickle::Meaning meaning_;
   Pickle::Names allowed_;
+  ReadMeter& meter_;
   ByteReader reader_;
   std::uint64_t op_at_ = 0;
   ItemStack stack_;
@@ -494,14 +532,16 @@ class PickleMachine {
   std::size_t floor_ = 0;
   std::vector<std::size_t> marks_;
   std::vector<PickleItem> memo_;
+  // Numbers that leave some out. How many numbers are taken in both is the next one of MEMOIZE.
+  static constexpr std::uint64_t kFarMemo = 96;  // bytes
   std::map<std::uint32_t, PickleItem> far_memo_;
-  std::uint32_t next_memo_ = 0;
+  std::uint32_t in_memo_ = 0;
 };
 
 Pickle::Pickle(std::span<const std::byte> bytes, std::uint64_t base, const std::string& file,
-               Meaning meaning, Names allowed)
+               Meaning meaning, Names allowed, ReadMeter& meter)
     : bytes_(bytes), base_(base), file_(file) {
-  PickleMachine(*this, meaning, allowed).run();
+  PickleMachine(*this, meaning, allowed, meter).run();
 }
 
 std::span<const PickleItem> Pickle::items(const PickleNode& node) const {

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/read_meter.h"
 #include "tenon/api.h"
 
 namespace tenon {
@@ -77,9 +78,10 @@ class TENON_API Pickle {
   enum class Names : std::uint8_t { known, any };  // those that mean something, or all
 
   // Runs one program, which begins with the first of these bytes. `base` is where they are in the
-  // file. FormatError for anything that is not a complete, well-formed program of allowed names.
+  // file. FormatError for anything that is not a complete, well-formed program of allowed names,
+  // and for what the meter does not allow.
   Pickle(std::span<const std::byte> bytes, std::uint64_t base, const std::string& file,
-         Meaning meaning, Names allowed);
+         Meaning meaning, Names allowed, ReadMeter& meter);
 
   PickleItem root() const noexcept { return root_; }
   std::size_t size() const noexcept { return size_; }  // bytes that belong to the program

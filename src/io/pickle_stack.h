@@ -12,7 +12,9 @@ namespace tenon {
 // The values that wait for an operation.
 class ItemStack {
  public:
-  ItemStack() : items_(kFirst), top_(items_.data()), end_(top_ + kFirst) {}
+  explicit ItemStack(ReadMeter& meter)
+      : meter_(meter), items_(kFirst), top_(items_.data()), end_(top_ + kFirst) {}
+  ~ItemStack() { meter_.release(items_.size() * sizeof(PickleItem)); }
   ItemStack(const ItemStack&) = delete;
   ItemStack& operator=(const ItemStack&) = delete;
   std::size_t size() const noexcept { return static_cast<std::size_t>(top_ - items_.data()); }
@@ -37,13 +39,16 @@ class ItemStack {
   [[gnu::noinline]] bool grow() {
     const std::size_t size = items_.size();
     if (size >= kMost) return false;
+    meter_.memory(size * 2 * sizeof(PickleItem));
     items_.resize(size * 2);
+    meter_.release(size * sizeof(PickleItem));
     top_ = items_.data() + size;
     end_ = items_.data() + items_.size();
     return true;
   }
 
   static constexpr std::size_t kFirst = 64, kMost = std::size_t{8} << 20;
+  ReadMeter& meter_;
   std::vector<PickleItem> items_;
   PickleItem* top_;
   PickleItem* end_;

@@ -21,7 +21,7 @@ constexpr std::uint64_t kLargestText = 4096;
 class PthDocument final : public Document {
  public:
   PthDocument(std::shared_ptr<const Source> source, const DocumentOptions& options)
-      : Document(source), zip_(std::move(source)), inert_(options.inert) {
+      : Document(source, options), zip_(std::move(source)), inert_(options.inert) {
     script_ = zip_.find("constants.pkl") != nullptr;
     if (script_ && !inert_) {
       refuse(
@@ -32,11 +32,12 @@ class PthDocument final : public Document {
     if (program == nullptr) refuse("a zip archive without data.pkl: no checkpoint of PyTorch");
     check_version();
     check_byte_order();
-    if (program->deflated && program->size / 64 > program->stored + 4096)
-      refuse("data.pkl is deflated to less than a 64th, which no real one is");
+    // As it is, a program is a part of the file; inflated it is more than that.
+    if (program->deflated) opening().memory(program->size);
     bytes_ = zip_.read(*program, kLargestPickle);
-    pickle_ = std::make_unique<Pickle>(bytes_, program->data, source_->name(), meaning_code,
-                                       inert_ ? Pickle::Names::any : Pickle::Names::known);
+    pickle_ =
+        std::make_unique<Pickle>(bytes_, program->data, source_->name(), meaning_code,
+                                 inert_ ? Pickle::Names::any : Pickle::Names::known, opening());
     if (pickle_->size() != bytes_.size())
       throw FormatError(source_->name(), program->data + pickle_->size(),
                         "data.pkl goes on behind its end");
@@ -44,8 +45,7 @@ class PthDocument final : public Document {
 
   std::string_view format() const noexcept override { return script_ ? "torchscript" : "pth"; }
   bool has_checksums() const noexcept override { return !zip_.without_checksums(); }
-  Value build(Builder& builder) const override;
-  std::size_t objects() const noexcept override { return pickle_->nodes(); }
+  Value build(Builder& builder, ReadMeter& meter) const override;
   std::vector<std::pair<std::string, std::string>> facts() const override;
   std::vector<StorageRecord> stretches() const override;
   const Zip& zip() const noexcept { return zip_; }
@@ -201,9 +201,9 @@ std::vector<StorageRecord> PthDocument::stretches() const {
   return out;
 }
 
-Value PthDocument::build(Builder& builder) const {
+Value PthDocument::build(Builder& builder, ReadMeter& meter) const {
   PthMaker maker(*this, builder);
-  return rebuild(*pickle_, maker, inert_);
+  return rebuild(*pickle_, maker, inert_, meter);
 }
 
 }  // namespace

@@ -9,8 +9,10 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "core/body_editor.h"
 #include "core/uninitialized.h"
 #include "core/value_depth.h"
+#include "io/plain_key.h"
 #include "io/tensor_calls.h"
 #include "tenon/error.h"
 
@@ -23,11 +25,11 @@ using NodeKind = PickleNode::Kind;
 
 class Rebuilder : private TensorCalls {
  public:
-  Rebuilder(const Pickle& pickle, TensorMaker& maker, bool inert)
-      : TensorCalls(pickle, maker),
-        inert_(inert),
-        shared_(pickle.shared_nodes()),
-        budget_((std::size_t{64} << 20) + 16 * pickle.size()) {}
+  Rebuilder(const Pickle& pickle, TensorMaker& maker, bool inert, ReadMeter& meter)
+      : TensorCalls(pickle, maker, meter), inert_(inert) {
+    meter_.memory(pickle.shared_nodes() * sizeof(Shared));
+    shared_.resize(pickle.shared_nodes());
+  }
 
   Value value(const PickleItem& item, int depth) {
     switch (item.kind) {
@@ -68,26 +70,18 @@ class Rebuilder : private TensorCalls {
   // A text that is one object in many places is one here too.
   Value text(const PickleItem& item) {
     if (!pickle_.is_shared_text(item)) return fresh_text(item);
-    Value& known = shared_texts_[item.place];
-    if (known.is_none()) known = fresh_text(item);
-    return known;
+    const auto [known, fresh] = shared_texts_.try_emplace(item.place);
+    if (fresh) {
+      meter_.memory(ReadMeter::kObject);
+      known->second = fresh_text(item);
+    }
+    return known->second;
   }
   Value fresh_text(const PickleItem& item) {
-    charge(item.length + kTextCost);
+    meter_.text(item.length);
     const std::string_view bytes = pickle_.text(item);
     if (item.kind == ItemKind::big_integer) return Value::big_integer(bytes);
     return item.kind == ItemKind::text ? Value(bytes) : Value::bytes(std::string(bytes));
-  }
-
-  // What is written out again for each of its uses has to be paid for by the size of the pickle.
-  static constexpr std::size_t kTextCost = 64;
-  void charge(std::size_t bytes) {
-    spent_ += bytes;
-    if (spent_ > budget_) {
-      throw FormatError(pickle_.file(), 0,
-                        concat("its values would take more than ", budget_,
-                               " bytes, as parts of them are used again and again"));
-    }
   }
 
   // A node that is in several places: its value, and how many levels it has.
@@ -102,9 +96,11 @@ class Rebuilder : private TensorCalls {
       case NodeKind::list: return Value::list(values(pickle_.items(node), depth));
       case NodeKind::tuple: return Value::tuple(values(pickle_.items(node), depth));
       case NodeKind::set:
-      case NodeKind::frozen_set: return Value::set(values(pickle_.items(node), depth));
+      case NodeKind::frozen_set: return set_of(values(pickle_.items(node), depth));
       case NodeKind::dict: return Value::dict(entries(node, depth));
-      case NodeKind::byte_array: return Value::bytes(std::string(pickle_.text(node.a)));
+      case NodeKind::byte_array:
+        meter_.text(node.a.length);
+        return Value::bytes(std::string(pickle_.text(node.a)));
       case NodeKind::global: return of_global(node);
       case NodeKind::persistent: return of_storage(node);
       case NodeKind::call:
@@ -114,47 +110,54 @@ class Rebuilder : private TensorCalls {
   }
 
   std::vector<Value> values(std::span<const PickleItem> items, int depth) {
+    charge_values(items.size());
     std::vector<Value> out;
     out.reserve(items.size());
     for (const PickleItem& item : items) out.push_back(value(item, depth + 1));
     return out;
   }
+  void charge_values(std::size_t count) {
+    meter_.work(count + 1);
+    meter_.memory(ReadMeter::kObject + count * sizeof(Value));
+  }
+  // With the table that finds them by their keys.
+  void charge_entries(std::size_t count) {
+    meter_.work(count + 1);
+    meter_.memory(2 * ReadMeter::kObject + count * (sizeof(Value::Entry) + 64));
+  }
+  Value set_of(std::vector<Value> items) {
+    return Value::set(unique_items(std::move(items), meter_));
+  }
 
-  // Text, bytes, numbers that are equal to themselves, dtypes, and short tuples of these.
-  void check_key(const PickleNode& dict, const PickleItem& key, bool tuples) const {
-    if (key.kind == ItemKind::real && key.real != key.real)
-      pickle_.fail(dict, "a key of a dict that is NaN");
-    if (key.kind != ItemKind::node) return;
-    const PickleNode& at = pickle_.node(key);
-    if (at.kind == NodeKind::global && meaning(at).role == Role::dtype) return;
-    // Bytes are the result of a call in older protocols.
-    if (at.kind == NodeKind::call && (role(at.a) == Role::encode || role(at.a) == Role::bytes))
-      return;
-    if (!tuples || at.kind != NodeKind::tuple || at.count > 64)
-      pickle_.fail(dict, "a key of a dict that is no plain value");
-    for (const PickleItem& part : pickle_.items(at)) check_key(dict, part, false);
+  void check_key(const PickleNode& dict, const Value& key) {
+    if (!charge_key(key, meter_)) pickle_.fail(dict, "a key of a dict that is no plain value");
   }
 
   std::vector<Value::Entry> entries(const PickleNode& node, int depth) {
     const auto items = pickle_.items(node);
+    charge_entries(items.size() / 2);
     std::vector<Value::Entry> out;
     out.reserve(items.size() / 2);
     for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
-      check_key(node, items[i], true);
       Value key = value(items[i], depth + 1);
+      check_key(node, key);
       out.emplace_back(std::move(key), value(items[i + 1], depth + 1));
     }
     return out;
   }
 
   Value of_global(const PickleNode& node) {
-    switch (meaning(node).role) {
-      case Role::dtype: return meaning(node).dtype;
-      case Role::scheme: return Value::object(pickle_.name_of(node), Value::tuple({}), {});
-      default: break;
-    }
-    if (!inert_) pickle_.fail(node, concat(pickle_.name_of(node), " where a value should be"));
-    return Value::object(pickle_.name_of(node), Value::tuple({}), {});
+    const Role role = meaning(node).role;
+    if (role == Role::dtype) return meaning(node).dtype;
+    if (role != Role::scheme && !inert_)
+      pickle_.fail(node, concat(pickle_.name_of(node), " where a value should be"));
+    return Value::object(charged_name(node), Value::tuple({}), {});
+  }
+  // "module.name" of a global, for an object that keeps it.
+  std::string charged_name(const PickleNode& global) {
+    // Twice, as text that is put together may have that much room.
+    meter_.text(2 * (global.a.length + global.b.length) + 3 * ReadMeter::kObject);
+    return pickle_.name_of(global);
   }
 
   // ---- tensors that are made of others
@@ -174,6 +177,7 @@ class Rebuilder : private TensorCalls {
     if (!has_shape(data)) wrong(args, "a parameter of something that is no tensor");
     if (requires_grad && !is_differentiable(data.as_tensor().dtype()))
       wrong(args, "a parameter of whole numbers cannot require grad");
+    charge_tensor(data.as_tensor().layout().shape.size());
     const Tensor made = maker_.parameter(data.as_tensor(), requires_grad);
     if (stateful) set_state(args, made, args.items[3], depth);
     return made;
@@ -184,22 +188,37 @@ class Rebuilder : private TensorCalls {
     return data;
   }
 
+  // Attributes: a dict, or a pair of two, the second of which wins.
   void set_state(const Arguments& args, const Tensor& made, const PickleItem& item, int depth) {
     const Value state = value(item, depth + 1);
-    const auto apply = [&](const Value& dict) {
-      if (dict.is_none()) return;
+    if (state.is_none()) return;
+    if (state.kind() != Value::Kind::tuple) return set_attributes(args, made, state, Value());
+    if (state.items().size() != 2) wrong(args, "its state is no pair");
+    set_attributes(args, made, state.items()[0], state.items()[1]);
+  }
+  void set_attributes(const Arguments& args, const Tensor& made, const Value& first,
+                      const Value& second) {
+    std::vector<Value::Entry> all;
+    for (const Value& dict : {first, second}) {
+      if (dict.is_none()) continue;
       if (dict.kind() != Value::Kind::dict) wrong(args, "its state is no dict");
+      charge_entries(dict.entries().size());
       for (const auto& [key, attribute] : dict.entries()) {
         if (key.kind() != Value::Kind::string) wrong(args, "an attribute whose name is no text");
-        made.set_attribute(key.as_string(), attribute);
+        meter_.text(key.as_string().size());
+        all.emplace_back(key, attribute);
       }
-    };
-    if (state.kind() == Value::Kind::tuple) {
-      if (state.items().size() != 2) wrong(args, "its state is no pair");
-      for (const Value& part : state.items()) apply(part);
-    } else {
-      apply(state);
     }
+    if (all.empty()) return;
+    // What a dict has is there once. Only two of them may have the same.
+    const bool both = !first.is_none() && !second.is_none();
+    const Value merged = both ? Value::dict(std::move(all)) : Value();
+    const auto entries = both ? merged.entries() : std::span<const Value::Entry>(all);
+    auto& attributes = BodyEditor::need_attributes(made.body()).values;
+    // A new tensor has none yet: one by one, each would be looked for among those before it.
+    attributes.reserve(entries.size());
+    for (const auto& [key, attribute] : entries)
+      attributes.emplace_back(key.as_string(), attribute);
   }
 
   // requires_grad, which is all that PyTorch writes, device and dtype. Of a buffer also whether it
@@ -221,6 +240,7 @@ class Rebuilder : private TensorCalls {
     if (given(2)) record.dtype = dtype(args, args.items[2]);
     if (record.requires_grad && !is_differentiable(record.dtype))
       wrong(args, concat("a tensor of ", info(record.dtype).name, " cannot require grad"));
+    charge_tensor(0);
     return maker_.uninitialized(record);
   }
 
@@ -240,6 +260,7 @@ class Rebuilder : private TensorCalls {
       return as_object(args.call, depth);
     }
     const Tensor data = of_tensor(own, how);
+    charge_tensor(data.layout().shape.size());
     const Tensor made =
         kind == Role::parameter_class ? maker_.parameter(data, data.requires_grad()) : data;
     set_state(args, made, args.items[3], depth);
@@ -252,9 +273,10 @@ class Rebuilder : private TensorCalls {
     const Value data = value(args.items[1], depth + 1);
     const bool named = layout.kind() == Value::Kind::object && layout.object_name() == kLayoutName;
     if (!named || data.kind() != Value::Kind::tuple) wrong(args, "no layout, or no data");
-    const std::string name = layout.object_arguments().items()[0].as_string();
+    charge_entries(6);
+    const std::string& name = layout.object_arguments().items()[0].as_string();
     const auto parts = data.items();
-    std::vector<Value::Entry> fields{{"layout", Value(name)}};
+    std::vector<Value::Entry> fields{{"layout", layout.object_arguments().items()[0]}};
     const bool coo = name == "torch.sparse_coo";
     const bool rows = name == "torch.sparse_csr" || name == "torch.sparse_bsr";
     const bool columns = name == "torch.sparse_csc" || name == "torch.sparse_bsc";
@@ -294,8 +316,9 @@ class Rebuilder : private TensorCalls {
     if (parameters.kind() != Value::Kind::tuple || parameters.items().empty())
       wrong(args, "no quantiser");
     const auto parts = parameters.items();
-    if (parts[0].kind() != Value::Kind::object) wrong(args, "no scheme of quantisation");
-    const std::string scheme = parts[0].object_name();
+    if (parts[0].kind() != Value::Kind::object) wrong(args, "no scheme of quantization");
+    charge_entries(6);
+    const std::string& scheme = parts[0].object_name();
     const bool by_channel = scheme.starts_with("torch.per_channel");
     if (parts.size() != (by_channel ? 4u : 3u))
       wrong(args, "a quantiser of another number of parts");
@@ -335,6 +358,7 @@ class Rebuilder : private TensorCalls {
   Value of_nested(const Arguments& args, int depth) {
     need(args, 4, 4);
     const char* const names[] = {"buffer", "sizes", "strides", "offsets"};
+    charge_entries(4);
     std::vector<Value::Entry> fields;
     for (std::size_t i = 0; i < 4; ++i) {
       Value part = value(args.items[i], depth + 1);
@@ -355,22 +379,28 @@ class Rebuilder : private TensorCalls {
     if (kind != Role::ordered_dict && kind != Role::counter && kind != Role::unknown &&
         (has_items || has_state))
       wrong(args, "items or a state for something that has none");
+    if (call.kind == NodeKind::object) check_new(args, kind);
     switch (kind) {
       case Role::ordered_dict:
       case Role::counter: return of_dict(args, call, kind, depth);
       case Role::set:
-      case Role::frozen_set: return Value::set(listed(args, depth));
+      case Role::frozen_set: return set_of(listed(args, depth));
       case Role::complex:
         need(args, 2, 2);
         return std::complex<double>(real(args, args.items[0]), real(args, args.items[1]));
       case Role::encode: return encoded(args);
       case Role::bytes:
       case Role::byte_array: return byte_array(args, depth);
-      case Role::size: need(args, 1, 1); return Shape(dims(args, args.items[0], "sizes"));
+      case Role::size:
+        need(args, 1, 1);
+        charge_values(kMostDimensions);
+        return Shape(dims(args, args.items[0], "sizes"));
       case Role::device: return device(args);
       case Role::layout:
         need(args, 1, 1);
-        if (args.items[0].kind != ItemKind::text) wrong(args, "its name is no text");
+        if (args.items[0].kind != ItemKind::text || args.items[0].length > kLongestWord)
+          wrong(args, "its name is no short text");
+        charge_entries(1);
         return Value::object(std::string(kLayoutName),
                              Value::tuple({Value(pickle_.text(args.items[0]))}), {});
       case Role::rebuild_tensor:
@@ -392,6 +422,28 @@ class Rebuilder : private TensorCalls {
     }
   }
 
+  // NEWOBJ makes an object of a class with __new__ alone, as far as checkpoints have such classes.
+  // What takes its content in __init__ would be empty.
+  void check_new(const Arguments& args, Role kind) const {
+    switch (kind) {
+      case Role::frozen_set:
+      case Role::bytes:
+      case Role::complex:
+      case Role::size:
+      case Role::device:
+      case Role::uninitialized_parameter:
+      case Role::uninitialized_buffer:
+      case Role::unknown: return;
+      case Role::ordered_dict:
+      case Role::counter:
+      case Role::set:
+      case Role::byte_array:
+        if (args.items.empty()) return;
+        wrong(args, "arguments of a class whose __new__ takes none");
+      default: wrong(args, "it is no class");
+    }
+  }
+
   Value as_object(const PickleNode& call, int depth) {
     Value arguments = value(call.b, depth + 1);
     Value state = value(pickle_.state(call), depth + 1);
@@ -400,8 +452,8 @@ class Rebuilder : private TensorCalls {
       items = call.count == 1 ? Value::list(values(pickle_.items(call), depth))
                               : Value::dict(entries(call, depth));
     }
-    return Value::object(pickle_.name_of(pickle_.node(call.a)), std::move(arguments),
-                         std::move(state), std::move(items));
+    return Value::object(charged_name(pickle_.node(call.a)), std::move(arguments), std::move(state),
+                         std::move(items));
   }
 
   double real(const Arguments& args, const PickleItem& item) const {
@@ -416,26 +468,30 @@ class Rebuilder : private TensorCalls {
     if (item.kind != ItemKind::node ||
         (pickle_.node(item).kind != NodeKind::list && pickle_.node(item).kind != NodeKind::tuple))
       wrong(args, "its items are no list");
-    const auto items = pickle_.items(pickle_.node(item));
-    charge(items.size() * sizeof(Value));
-    return values(items, depth);
+    // As a value, which is made once if it is used in several places.
+    const Value list = value(item, depth + 1);
+    charge_values(list.items().size());
+    return {list.items().begin(), list.items().end()};
   }
 
   Value of_dict(const Arguments& args, const PickleNode& call, Role kind, int depth) {
     need(args, 0, 1);
     std::vector<Value::Entry> all;
     if (!args.items.empty()) {
-      check_pairs(args);
       const Value from = value(args.items[0], depth + 1);
       if (from.kind() == Value::Kind::dict) {
-        charge(from.entries().size() * sizeof(Value::Entry));
+        charge_entries(from.entries().size());
         all.assign(from.entries().begin(), from.entries().end());
+        for (const Value::Entry& entry : all) check_key(call, entry.first);
+      } else if (kind == Role::counter) {
+        wrong(args, "made from something that is no dict");  // it would count the items
       } else if (from.kind() == Value::Kind::list || from.kind() == Value::Kind::tuple) {
-        charge(from.items().size() * sizeof(Value::Entry));
+        charge_entries(from.items().size());
         for (const Value& pair : from.items()) {
           if ((pair.kind() != Value::Kind::list && pair.kind() != Value::Kind::tuple) ||
               pair.items().size() != 2)
             wrong(args, "an item that is no pair");
+          check_key(call, pair.items()[0]);
           all.emplace_back(pair.items()[0], pair.items()[1]);
         }
       } else {
@@ -451,20 +507,6 @@ class Rebuilder : private TensorCalls {
                                       : Value::dict(std::move(all), attributes);
   }
 
-  // The keys of pairs that a dict is made of are looked at as other keys are.
-  void check_pairs(const Arguments& args) const {
-    if (args.items[0].kind != ItemKind::node) return;
-    const PickleNode& from = pickle_.node(args.items[0]);
-    if (from.kind != NodeKind::list && from.kind != NodeKind::tuple) return;
-    for (const PickleItem& item : pickle_.items(from)) {
-      if (item.kind != ItemKind::node) continue;
-      const PickleNode& pair = pickle_.node(item);
-      if (pair.kind != NodeKind::list && pair.kind != NodeKind::tuple) continue;
-      if (const auto parts = pickle_.items(pair); !parts.empty())
-        check_key(args.call, parts[0], true);
-    }
-  }
-
   // Text whose characters are the bytes.
   Value encoded(const Arguments& args) {
     need(args, 2, 2);
@@ -472,7 +514,7 @@ class Rebuilder : private TensorCalls {
         pickle_.text(args.items[1]) != "latin1")
       wrong(args, "only text as latin1 is known");
     const std::string_view text = pickle_.text(args.items[0]);
-    charge(text.size() + kTextCost);
+    meter_.text(text.size());
     std::string bytes;
     bytes.reserve(text.size());
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -498,7 +540,8 @@ class Rebuilder : private TensorCalls {
 
   Value device(const Arguments& args) const {
     need(args, 1, 2);
-    if (args.items[0].kind != ItemKind::text) wrong(args, "its type is no text");
+    if (args.items[0].kind != ItemKind::text || args.items[0].length > kLongestWord)
+      wrong(args, "its type is no short text");
     std::string name(pickle_.text(args.items[0]));
     if (args.items.size() == 2) name += concat(":", integer(args, args.items[1], "its index"));
     try {
@@ -508,17 +551,19 @@ class Rebuilder : private TensorCalls {
     }
   }
 
+  // Names of layouts and devices, which are words.
+  static constexpr std::size_t kLongestWord = 64;
+
   bool inert_;
   std::vector<Shared> shared_;
-  std::size_t budget_, spent_ = 0;
   std::uint16_t deepest_ = 0;  // of the children of the node that is being made
   std::map<std::uint64_t, Value> shared_texts_;
 };
 
 }  // namespace
 
-Value rebuild(const Pickle& pickle, TensorMaker& maker, bool inert) {
-  return Rebuilder(pickle, maker, inert).value(pickle.root(), 0);
+Value rebuild(const Pickle& pickle, TensorMaker& maker, bool inert, ReadMeter& meter) {
+  return Rebuilder(pickle, maker, inert, meter).value(pickle.root(), 0);
 }
 
 }  // namespace tenon

@@ -50,7 +50,7 @@ inline constexpr std::string_view kSparseName = "sparse_tensor",
 inline constexpr std::string_view kCounterName = "collections.Counter";
 
 // The value the pickle describes. FormatError for arguments that do not fit, cycles, more than a
-// thousand levels, and, unless inert, objects.
-Value rebuild(const Pickle& pickle, TensorMaker& maker, bool inert);
+// thousand levels, what the meter does not allow, and, unless inert, objects.
+Value rebuild(const Pickle& pickle, TensorMaker& maker, bool inert, ReadMeter& meter);
 
 }  // namespace tenon

@@ -5,12 +5,6 @@
 
 namespace tenon {
 
-namespace {
-
-constexpr std::size_t kMostDimensions = 64;
-
-}  // namespace
-
 std::string wrong_geometry(const TensorRecord& tensor, std::uint64_t storage_bytes) {
   if (tensor.shape.size() > kMostDimensions)
     return concat(tensor.shape.size(), " dimensions are more than ", kMostDimensions);

@@ -16,6 +16,14 @@ namespace tenon {
 
 class Source;
 
+// As many as PyTorch's own tensors may have.
+inline constexpr std::size_t kMostDimensions = 64;
+
+// What sizes or strides take beside themselves.
+inline std::uint64_t heap_bytes(const Dims& dims) noexcept {
+  return dims.size() > Dims::kInline ? dims.size() * sizeof(std::int64_t) + 16 : 0;
+}
+
 // Bytes that tensors share. Its names are in the document's memory, which outlives it.
 struct StorageRecord {
   const Source* source = nullptr;  // the file it is in

@@ -23,6 +23,8 @@ namespace json = simdjson::ondemand;
 
 constexpr std::uint64_t kLargestHeader = 100'000'000;
 constexpr std::string_view kMetadata = "__metadata__";
+// About what a tensor takes: its cell, its body, a storage.
+constexpr std::uint64_t kTensor = 384;
 
 struct Entry {
   std::string name;
@@ -39,8 +41,8 @@ std::optional<DType> dtype_named(std::string_view code) {
 
 class Header {
  public:
-  Header(const Source& source, std::uint64_t length)
-      : source_(source), text_(static_cast<std::size_t>(length)) {
+  Header(const Source& source, std::uint64_t length, ReadMeter& meter)
+      : source_(source), meter_(meter), text_(static_cast<std::size_t>(length)) {
     source.read_at(8, std::as_writable_bytes(std::span(text_.data(), text_.size())));
     if (text_.size() == 0 || text_.data()[0] != '{') fail("the header does not begin with {");
   }
@@ -79,6 +81,7 @@ class Header {
     for (auto field : value.get_object()) {
       std::string key(std::string_view(field.unescaped_key()));
       std::string note(std::string_view(field.value().get_string()));
+      meter_.text(key.size() + note.size() + 2 * ReadMeter::kObject);
       notes_.emplace_back(Value(std::move(key)), Value(std::move(note)));
     }
     std::vector<std::string_view> keys;
@@ -90,6 +93,7 @@ class Header {
   }
 
   void tensor(std::string name, json::value value) {
+    meter_.text(sizeof(Entry) + name.size());
     Entry entry{std::move(name), {}, 0, 0};
     bool has_dtype = false, has_shape = false, has_place = false;
     for (auto field : value.get_object()) {
@@ -135,8 +139,8 @@ class Header {
       const std::uint64_t size = number.get_uint64();
       if (size > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
         fail(concat("tensor ", shown(entry.name), ": a size that is too large"));
-      if (sizes.size() == 64)
-        fail(concat("tensor ", shown(entry.name), ": more than 64 dimensions"));
+      if (sizes.size() == kMostDimensions)
+        fail(concat("tensor ", shown(entry.name), ": more than ", kMostDimensions, " dimensions"));
       sizes.push_back(static_cast<std::int64_t>(size));
     }
     entry.tensor.shape = Shape(sizes);
@@ -160,6 +164,7 @@ class Header {
   }
 
   const Source& source_;
+  ReadMeter& meter_;
   simdjson::padded_string text_;
   std::vector<Entry> entries_;
   std::vector<Value::Entry> notes_;
@@ -168,7 +173,8 @@ class Header {
 
 class SafetensorsDocument final : public Document {
  public:
-  explicit SafetensorsDocument(std::shared_ptr<const Source> source) : Document(std::move(source)) {
+  SafetensorsDocument(std::shared_ptr<const Source> source, const DocumentOptions& options)
+      : Document(std::move(source), options) {
     const std::uint64_t size = source_->size();
     const auto fail = [&](std::uint64_t at, const std::string& reason) {
       throw FormatError(source_->name(), at, reason);
@@ -180,21 +186,23 @@ class SafetensorsDocument final : public Document {
       fail(0, concat("a header of ", length, " bytes, more than 100 million"));
     if (length > size - 8)
       fail(0, concat("a header of ", length, " bytes, and ", size - 8, " are there"));
-    Header header(*source_, length);
+    Header header(*source_, length, opening());
     header.parse();
     entries_ = std::move(header.entries());
     notes_ = std::move(header.notes());
     const std::uint64_t start = 8 + length, room = size - start;
     check_places(header, start, room);
-    objects_ += entries_.size();
     read_ours();
   }
 
   std::string_view format() const noexcept override { return "safetensors"; }
   bool has_checksums() const noexcept override { return false; }
-  std::size_t objects() const noexcept override { return objects_; }
 
-  Value build(Builder& builder) const override {
+  Value build(Builder& builder, ReadMeter& meter) const override {
+    const std::size_t count = ours_ ? ours_->tensors().size() : entries_.size();
+    for (const Entry& entry : entries_) meter.text(entry.name.size());
+    meter.memory(count * (kTensor + sizeof(Value::Entry) + ReadMeter::kObject));
+    meter.work(count * 64);
     for (std::uint32_t i = 0; i < entries_.size(); ++i) {
       const Entry& entry = entries_[i];
       StorageRecord storage;
@@ -208,7 +216,7 @@ class SafetensorsDocument final : public Document {
     }
     Value own;
     if (!notes_.empty()) own = Value::dict({{Value(kMetadata), Value::dict(notes_)}});
-    if (ours_) return build_ours(builder, own);
+    if (ours_) return build_ours(builder, own, meter);
     std::vector<Value::Entry> all;
     all.reserve(entries_.size());
     for (std::uint32_t i = 0; i < entries_.size(); ++i) {
@@ -275,7 +283,7 @@ class SafetensorsDocument final : public Document {
     return {};
   }
 
-  Value build_ours(Builder& builder, const Value& own) const {
+  Value build_ours(Builder& builder, const Value& own, ReadMeter& meter) const {
     const auto& known = ours_->tensors();
     std::vector<Value> made(known.size());
     const auto make = [&](std::size_t i) {
@@ -293,9 +301,12 @@ class SafetensorsDocument final : public Document {
     for (std::size_t i = 0; i < known.size(); ++i) {
       if (known[i].same >= 0) made[i] = made[static_cast<std::size_t>(known[i].same)];
     }
-    return ours_->tree(made, own, [&](const Value& object) {
-      if (object.object_name() == kSparseName) builder.sparse(object);
-    });
+    return ours_->tree(
+        made, own,
+        [&](const Value& object) {
+          if (object.object_name() == kSparseName) builder.sparse(object);
+        },
+        meter);
   }
 
   // What we wrote beside the tensors, if it fits them.
@@ -314,21 +325,19 @@ class SafetensorsDocument final : public Document {
     std::vector<StoredTensor> stored;
     for (const Entry& entry : entries_)
       stored.push_back({entry.name, &entry.tensor, entry.end - entry.begin});
-    ours_ = SafetensorsNotes::read(stored, tensors, values);
+    ours_ = SafetensorsNotes::read(stored, tensors, values, opening());
     if (!ours_) return;
     if (ours_->added_format())
       std::erase_if(others, [](const auto& note) { return note.first == Value("format"); });
     notes_ = std::move(others);
     for (const auto& known : ours_->tensors()) aliases_.insert(known.name);
     for (const Entry& entry : entries_) aliases_.erase(entry.name);
-    objects_ += ours_->tensors().size() + values.size();
   }
 
   std::vector<Entry> entries_;
   std::vector<Value::Entry> notes_;
   std::optional<SafetensorsNotes> ours_;
   std::set<std::string, std::less<>> aliases_;  // names of tensors in the bytes of others
-  std::size_t objects_ = 1;
 };
 
 }  // namespace
@@ -342,8 +351,9 @@ bool begins_as_safetensors(const Source& source) {
   return head[8] == std::byte{'{'} && length <= source.size() - 8;
 }
 
-std::unique_ptr<Document> open_safetensors(std::shared_ptr<const Source> source) {
-  return std::make_unique<SafetensorsDocument>(std::move(source));
+std::unique_ptr<Document> open_safetensors(std::shared_ptr<const Source> source,
+                                           const DocumentOptions& options) {
+  return std::make_unique<SafetensorsDocument>(std::move(source), options);
 }
 
 }  // namespace tenon

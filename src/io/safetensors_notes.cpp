@@ -24,7 +24,7 @@ void do_not_fit(const std::string& /*reason*/) { throw DoNotFit(); }
 Dims numbers(json::element element) {
   Dims out;
   for (const json::element number : json::array(element.get_array())) {
-    if (out.size() == 64) throw DoNotFit();
+    if (out.size() == kMostDimensions) throw DoNotFit();
     out.push_back(std::int64_t(number.get_int64()));
   }
   return out;
@@ -101,24 +101,29 @@ TensorRecord record_of(const Note& note, const StoredTensor& stored) {
 
 std::optional<SafetensorsNotes> SafetensorsNotes::read(std::span<const StoredTensor> stored,
                                                        std::string_view tensors,
-                                                       std::string_view values) {
+                                                       std::string_view values, ReadMeter& meter) {
   if (tensors.empty() && values.empty()) return std::nullopt;
   try {
     SafetensorsNotes notes;
-    if (notes.add_tensors(stored, tensors) && notes.read_values(values)) return notes;
+    if (notes.add_tensors(stored, tensors, meter) && notes.read_values(values, meter)) return notes;
   } catch (const DoNotFit&) {
   } catch (const simdjson::simdjson_error&) {
   }
   return std::nullopt;
 }
 
-bool SafetensorsNotes::add_tensors(std::span<const StoredTensor> stored, std::string_view text) {
+bool SafetensorsNotes::add_tensors(std::span<const StoredTensor> stored, std::string_view text,
+                                   ReadMeter& meter) {
+  meter.work(text.size() / 8 + 64 * stored.size());
+  // Parsed, and what is noted of each tensor.
+  meter.memory(kJsonCost * text.size() + stored.size() * (sizeof(Known) + sizeof(Note)));
   json::parser parser;
   std::map<std::string_view, Note> notes;
   json::element root;
   if (!text.empty()) {
     root = parser.parse(simdjson::padded_string(text));
     for (const auto field : json::object(root.get_object())) {
+      meter.memory(sizeof(Note) + sizeof(Known) + field.key.size() + 2 * ReadMeter::kObject);
       if (!notes.emplace(field.key, note_of(field.value)).second) return false;
     }
   }
@@ -173,8 +178,9 @@ bool SafetensorsNotes::add_tensors(std::span<const StoredTensor> stored, std::st
   return true;
 }
 
-bool SafetensorsNotes::read_values(std::string_view text) {
+bool SafetensorsNotes::read_values(std::string_view text, ReadMeter& meter) {
   if (text.empty()) return true;
+  meter.memory(kJsonCost * text.size());
   json::parser parser;
   if (parser.allocate(text.size(), kJsonDepth) != simdjson::SUCCESS) return false;
   const json::element root = parser.parse(simdjson::padded_string(text));
@@ -198,6 +204,7 @@ bool SafetensorsNotes::read_values(std::string_view text) {
   std::map<std::string_view, Named> named;
   for (const Known& one : tensors_) named.emplace(one.name, Named{&one});
   Value tried;
+  ReadMeter trial = meter;  // of this, nothing stays
   try {
     tried = from_json(
         json_,
@@ -211,24 +218,26 @@ bool SafetensorsNotes::read_values(std::string_view text) {
         [](const Value& object) {
           if (object.object_name() == kSparseName) index_bounds(object, {});
         },
-        do_not_fit);
+        do_not_fit, trial);
   } catch (const Error&) {
     return false;
   }
+  meter.release(kJsonCost * text.size());
   if (flat_) return tried.is_none() || tried.kind() == Value::Kind::dict;
   return std::all_of(tensors_.begin(), tensors_.end(),
                      [&](const Known& one) { return named.at(one.name).used || one.same >= 0; });
 }
 
 Value SafetensorsNotes::tree(std::span<const Value> tensors, const Value& own_attributes,
-                             const std::function<void(const Value&)>& object) const {
+                             const std::function<void(const Value&)>& object,
+                             ReadMeter& meter) const {
   std::map<std::string_view, const Value*> by_name;
   for (std::size_t i = 0; i < tensors_.size(); ++i) by_name.emplace(tensors_[i].name, &tensors[i]);
   const Value described = json_.empty()
                               ? Value()
                               : from_json(
                                     json_, [&](std::string_view name) { return *by_name.at(name); },
-                                    object, do_not_fit);
+                                    object, do_not_fit, meter);
   const auto with = [&](const Value& attributes) {
     if (own_attributes.is_none()) return attributes;
     std::vector<Value::Entry> all(own_attributes.entries().begin(), own_attributes.entries().end());

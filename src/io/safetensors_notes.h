@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/read_meter.h"
 #include "io/records.h"
 #include "tenon/value.h"
 
@@ -35,7 +36,8 @@ class SafetensorsNotes {
 
   // `tensors` and `values` are JSON, or empty. Nothing if they do not fit.
   static std::optional<SafetensorsNotes> read(std::span<const StoredTensor> stored,
-                                              std::string_view tensors, std::string_view values);
+                                              std::string_view tensors, std::string_view values,
+                                              ReadMeter& meter);
 
   // All of them, in the order of the dict; one that is the same as another comes behind it.
   const std::vector<Known>& tensors() const noexcept { return tensors_; }
@@ -44,11 +46,11 @@ class SafetensorsNotes {
   // The tree, made of these tensors, without the attributes the format has itself.
   // `object` is told of tensors that are made of several.
   Value tree(std::span<const Value> tensors, const Value& own_attributes,
-             const std::function<void(const Value&)>& object) const;
+             const std::function<void(const Value&)>& object, ReadMeter& meter) const;
 
  private:
-  bool add_tensors(std::span<const StoredTensor> stored, std::string_view json);
-  bool read_values(std::string_view json);
+  bool add_tensors(std::span<const StoredTensor> stored, std::string_view json, ReadMeter& meter);
+  bool read_values(std::string_view json, ReadMeter& meter);
 
   std::vector<Known> tensors_;
   bool flat_ = true, ordered_ = false, added_format_ = false;

@@ -26,6 +26,7 @@ namespace {
 constexpr std::string_view kMetadata = "__metadata__";
 constexpr std::uint64_t kAlignment = 64;
 constexpr std::uint64_t kLargestHeader = 100'000'000;
+constexpr std::uint64_t kBytesPerValue = 64;  // about what a file has for one
 
 // A dtype the format has no name for is kept as bytes.
 bool has_code(const Layout& layout) {
@@ -63,11 +64,13 @@ void SafetensorsPlan::note(std::string text) {
 }
 
 void SafetensorsPlan::name_tensors(const Value& tree) {
-  const std::string file = "save";
+  // What is shared is named in every place; values in memory may do that as files may.
+  ReadMeter meter("save", {});
+  meter.add_file(kBytesPerValue * count_values(tree));
   std::unordered_map<const void*, std::size_t> known;
   std::set<std::string, std::less<>> names;
   std::size_t place = 0;
-  Walk walk(file, count_values(tree), [&](const std::string& name, const Tensor& tensor) {
+  Walk walk(meter, [&](const std::string& name, const Tensor& tensor) {
     if (name == kMetadata)
       throw ValueError("save: no tensor can be called __metadata__ in safetensors");
     if (!names.insert(name).second) {

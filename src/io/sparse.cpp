@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "io/records.h"
 #include "tenon/error.h"
 
 namespace tenon {
@@ -18,6 +19,8 @@ std::vector<std::pair<Tensor, IndexBounds>> index_bounds(const Value& sparse,
   if (size != nullptr && size->kind() == Value::Kind::size) {
     sizes.assign(size->as_size().begin(), size->as_size().end());
   } else if (size != nullptr && size->kind() == Value::Kind::tuple) {
+    if (size->items().size() > kMostDimensions)
+      refuse(concat(size->items().size(), " dimensions are more than ", kMostDimensions));
     for (const Value& one : size->items()) {
       if (one.kind() != Value::Kind::integer) refuse("its size");
       sizes.push_back(one.as_int());
@@ -25,6 +28,8 @@ std::vector<std::pair<Tensor, IndexBounds>> index_bounds(const Value& sparse,
   } else {
     refuse("it has no size");
   }
+  if (sizes.size() > kMostDimensions)
+    refuse(concat(sizes.size(), " dimensions are more than ", kMostDimensions));
   for (const std::int64_t one : sizes) {
     if (one < 0) refuse("a negative size");
   }
@@ -76,6 +81,16 @@ std::vector<std::pair<Tensor, IndexBounds>> index_bounds(const Value& sparse,
     refuse("compressed indices of another length");
   return {{compressed, {{count + 1}, compressed.dim() == 1}},
           {plain, {{rows ? across : down}, false}}};
+}
+
+void check_not_repeated(const Shape& shape, DType dtype, std::uint64_t storage_bytes,
+                        const std::string& file) {
+  // The geometry has been checked: the product fits.
+  const auto bytes = static_cast<std::uint64_t>(shape.numel() * itemsize(dtype));
+  if (bytes <= storage_bytes) return;
+  throw FormatError(file, 0,
+                    concat("a sparse tensor whose indices repeat ", storage_bytes,
+                           " bytes of storage until they are ", bytes));
 }
 
 void check_indices(const Tensor& packed, const IndexBounds& bounds, const std::string& file,

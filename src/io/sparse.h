@@ -22,6 +22,11 @@ struct IndexBounds {
 std::vector<std::pair<Tensor, IndexBounds>> index_bounds(const Value& sparse,
                                                          const std::string& file);
 
+// FormatError if a tensor of indices has more elements than fit its storage, of which it would
+// repeat some: nobody saves such ones, and to compare them takes as long as they say.
+void check_not_repeated(const Shape& shape, DType dtype, std::uint64_t storage_bytes,
+                        const std::string& file);
+
 // FormatError if an index of a packed tensor on the CPU is outside its bounds. `offset` is where
 // the indices are in the file.
 void check_indices(const Tensor& packed, const IndexBounds& bounds, const std::string& file,

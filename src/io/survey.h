@@ -16,6 +16,8 @@ class Survey final : private Builder {
   explicit Survey(const Document& document);
 
   const Value& tree() const noexcept { return tree_; }
+  // What making it was charged to, for what is made of it.
+  ReadMeter meter() const { return meter_; }
   const std::vector<StorageRecord>& storages() const noexcept { return storages_; }
   // What a tensor of the tree was made from. Its `number` counts the tensors the document makes,
   // which are the same every time it is built.
@@ -43,6 +45,7 @@ class Survey final : private Builder {
   void sparse(const Value& sparse) override;
 
   const std::string& file_;
+  ReadMeter meter_;
   Value tree_;
   std::vector<StorageRecord> storages_;
   std::unordered_map<std::uint64_t, TensorRecord> records_;  // by the tensors' identities

@@ -14,6 +14,11 @@ namespace {
 using ItemKind = PickleItem::Kind;
 using NodeKind = PickleNode::Kind;
 
+// Of storages and locations: as names in archives.
+constexpr std::size_t kLongestKey = 4096;
+// About what a tensor takes: its cell, its body, a storage.
+constexpr std::uint64_t kTensor = 384;
+
 }  // namespace
 
 Role TensorCalls::role(const PickleItem& global) const {
@@ -65,7 +70,9 @@ void TensorCalls::read_dims(const Arguments& args, const PickleItem& item, std::
   if (from == nullptr || (from->kind != NodeKind::tuple && from->kind != NodeKind::list))
     wrong(args, concat(what, " are no tuple"));
   const auto items = pickle_.items(*from);
-  if (items.size() > 64) wrong(args, concat(items.size(), " dimensions are more than 64"));
+  if (items.size() > kMostDimensions)
+    wrong(args, concat(items.size(), " dimensions are more than ", kMostDimensions));
+  meter_.work(items.size());
   out.resize(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) out[i] = integer(args, items[i], what);
 }
@@ -81,6 +88,10 @@ DType TensorCalls::dtype(const Arguments& args, const PickleItem& item) const {
 std::string_view TensorCalls::text_of(const PickleNode& at, const PickleItem& item,
                                       std::string_view what) const {
   if (item.kind != ItemKind::text) pickle_.fail(at, concat("storage: ", what, " is no text"));
+  // They are looked for, compared and copied for each tensor.
+  if (item.length > kLongestKey)
+    pickle_.fail(at, concat("storage: ", what, " has more than ", kLongestKey, " bytes"));
+  meter_.work(item.length / 4);
   return pickle_.text(item);
 }
 
@@ -135,11 +146,19 @@ Tensor TensorCalls::of_storage(const PickleNode& id) {
   record.offset = use.offset;
   record.shape = Shape({static_cast<std::int64_t>(use.bytes) / itemsize(use.dtype)});
   record.stride = {1};
+  charge_tensor(1);
   return maker_.tensor(record);
+}
+
+void TensorCalls::charge_tensor(std::size_t dimensions) {
+  meter_.work(64);
+  const std::size_t on_heap = dimensions > Dims::kInline ? dimensions : 0;
+  meter_.memory(kTensor + 2 * on_heap * sizeof(std::int64_t));
 }
 
 Tensor TensorCalls::tensor(const Arguments& args, TensorRecord& record, const StorageUse& use) {
   check(args, record, use.bytes);
+  charge_tensor(record.shape.size());
   const auto offset = checked_add(record.offset, use.offset);
   if (!offset) wrong(args, "an offset that overflows");
   record.offset = *offset;
@@ -148,6 +167,7 @@ Tensor TensorCalls::tensor(const Arguments& args, TensorRecord& record, const St
 
 Tensor TensorCalls::tensor(const Arguments& args, const TensorRecord& record) {
   check(args, record, std::numeric_limits<std::int64_t>::max());
+  charge_tensor(record.shape.size());
   return maker_.tensor(record);
 }
 
@@ -173,6 +193,7 @@ void TensorCalls::metadata(const Arguments& args, const PickleItem& item,
   if (item.kind == ItemKind::none) return;
   const PickleNode& dict = node(args, item, NodeKind::dict, "metadata");
   const auto items = pickle_.items(dict);
+  meter_.work(2 * items.size());
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
     if (items[i].kind != ItemKind::text) wrong(args, "metadata with a key that is no text");
     const std::string_view key = pickle_.text(items[i]);

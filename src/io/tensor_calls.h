@@ -13,7 +13,8 @@ namespace tenon {
 
 class TensorCalls {
  protected:
-  TensorCalls(const Pickle& pickle, TensorMaker& maker) : pickle_(pickle), maker_(maker) {}
+  TensorCalls(const Pickle& pickle, TensorMaker& maker, ReadMeter& meter)
+      : pickle_(pickle), maker_(maker), meter_(meter) {}
   ~TensorCalls() = default;
 
   struct Arguments {
@@ -52,6 +53,8 @@ class TensorCalls {
   Tensor tensor(const Arguments& args, TensorRecord& record, const StorageUse& use);
   Tensor tensor(const Arguments& args, const TensorRecord& record);  // without a storage
   void check(const Arguments& args, const TensorRecord& record, std::uint64_t bytes) const;
+  // A tensor of so many dimensions will be made.
+  void charge_tensor(std::size_t dimensions);
   // The hooks are always empty; the metadata may say that elements stand for their conjugate.
   void hooks(const Arguments& args, const PickleItem& item) const;
   void metadata(const Arguments& args, const PickleItem& item, TensorRecord& record) const;
@@ -66,6 +69,7 @@ class TensorCalls {
 
   const Pickle& pickle_;
   TensorMaker& maker_;
+  ReadMeter& meter_;
 };
 
 }  // namespace tenon

@@ -8,6 +8,8 @@
 #include "core/body_editor.h"
 #include "core/value_depth.h"
 #include "io/composites.h"
+#include "io/plain_key.h"
+#include "io/records.h"
 #include "io/utf8.h"
 #include "tenon/error.h"
 
@@ -123,17 +125,19 @@ class JsonReader {
  public:
   JsonReader(const std::function<Value(std::string_view)>& tensor,
              const std::function<void(const Value&)>& object,
-             const std::function<void(const std::string&)>& refuse)
-      : tensor_(tensor), object_(object), refuse_(refuse) {}
+             const std::function<void(const std::string&)>& refuse, ReadMeter& meter)
+      : tensor_(tensor), object_(object), refuse_(refuse), meter_(meter) {}
 
   Value value(json::element element, int depth) {
     if (depth > kMaxDepth) refuse_("values in more than a thousand levels");
+    meter_.work(4);
+    meter_.memory(2 * sizeof(Value));
     switch (element.type()) {
       case json::element_type::NULL_VALUE: return {};
       case json::element_type::BOOL: return bool(element.get_bool());
       case json::element_type::INT64: return std::int64_t(element.get_int64());
       case json::element_type::DOUBLE: return double(element.get_double());
-      case json::element_type::STRING: return Value(std::string_view(element.get_string()));
+      case json::element_type::STRING: return text(element);
       case json::element_type::ARRAY: return Value::list(items(element, depth));
       case json::element_type::OBJECT: return object(element.get_object(), depth);
       default: refuse_("a number that is too large");
@@ -142,7 +146,13 @@ class JsonReader {
   }
 
  private:
+  Value text(json::element element) {
+    const std::string_view text = element.get_string();
+    meter_.text(text.size());
+    return text;
+  }
   std::vector<Value> items(json::element element, int depth) {
+    meter_.memory(2 * ReadMeter::kObject);
     std::vector<Value> out;
     for (const json::element item : json::array(element.get_array()))
       out.push_back(value(item, depth + 1));
@@ -153,16 +163,15 @@ class JsonReader {
     for (const json::element item : json::array(element.get_array())) {
       auto pair = items(item, depth);
       if (pair.size() != 2) refuse_("an entry of a dict that is no pair");
-      const Kind key = pair[0].kind();
-      if (key == Kind::list || key == Kind::dict || key == Kind::set || key == Kind::tensor ||
-          key == Kind::object || (key == Kind::real && std::isnan(pair[0].as_real())))
-        refuse_("a key of a dict that is no plain value");
+      if (!charge_key(pair[0], meter_)) refuse_("a key of a dict that is no plain value");
+      meter_.memory(sizeof(Value::Entry) + ReadMeter::kObject);
       out.emplace_back(std::move(pair[0]), std::move(pair[1]));
     }
     return out;
   }
   std::string bytes(json::element element) const {
     const std::string_view digits = element.get_string();
+    meter_.text(digits.size());
     std::string out;
     const auto digit = [&](char c) {
       if (c >= '0' && c <= '9') return c - '0';
@@ -199,7 +208,7 @@ class JsonReader {
     }
     if (keys == 0) refuse_("an object that does not say what it is");
     if (what == "tuple") return Value::tuple(items(content, depth));
-    if (what == "set") return Value::set(items(content, depth));
+    if (what == "set") return Value::set(unique_items(items(content, depth), meter_));
     if (what == "dict") return Value::dict(pairs(content, depth), attributes);
     if (what == "ordered_dict") return Value::ordered_dict(pairs(content, depth), attributes);
     if (what == "bytes") return Value::bytes(bytes(content));
@@ -230,12 +239,13 @@ class JsonReader {
       }
     }
     if (what == "size") {
-      Shape shape;
+      Dims sizes;
       for (const Value& item : items(content, depth)) {
         if (item.kind() != Kind::integer) refuse_("a size that is no integer");
-        shape.push_back(item.as_int());
+        if (sizes.size() == kMostDimensions) refuse_("a size of more than 64 dimensions");
+        sizes.push_back(item.as_int());
       }
-      return shape;
+      return Shape(sizes);
     }
     if (what == "object") {
       auto parts = items(content, depth);
@@ -253,6 +263,7 @@ class JsonReader {
   const std::function<Value(std::string_view)>& tensor_;
   const std::function<void(const Value&)>& object_;
   const std::function<void(const std::string&)>& refuse_;
+  ReadMeter& meter_;
 };
 
 }  // namespace
@@ -290,12 +301,16 @@ std::string to_json(const Value& value, const std::function<std::string(const Te
 
 Value from_json(std::string_view text, const std::function<Value(std::string_view)>& tensor,
                 const std::function<void(const Value&)>& object,
-                const std::function<void(const std::string&)>& refuse) {
+                const std::function<void(const std::string&)>& refuse, ReadMeter& meter) {
+  meter.memory(kJsonCost * text.size());
   try {
     json::parser parser;
     if (parser.allocate(text.size(), kJsonDepth) != simdjson::SUCCESS)
       throw OutOfMemoryError("values in JSON", text.size());
-    return JsonReader(tensor, object, refuse).value(parser.parse(simdjson::padded_string(text)), 0);
+    Value value = JsonReader(tensor, object, refuse, meter)
+                      .value(parser.parse(simdjson::padded_string(text)), 0);
+    meter.release(kJsonCost * text.size());
+    return value;
   } catch (const simdjson::simdjson_error& error) {
     refuse(concat("no JSON of the kind it should be: ", error.what()));
   }

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "core/module_state.h"
 #include "core/uninitialized.h"
+#include "io/plain_key.h"
 #include "io/rebuild.h"
 #include "tenon/error.h"
 
@@ -13,11 +14,6 @@ namespace tenon {
 namespace {
 
 constexpr std::size_t kLongestName = std::size_t{1} << 20;
-constexpr std::size_t kLongestNames = std::size_t{64} << 20;
-
-std::string below(const std::string& name, std::string_view key, bool top) {
-  return top ? std::string(key) : concat(name, ".", key);
-}
 
 bool may_hold_tensors(const Value& value) {
   switch (value.kind()) {
@@ -37,106 +33,118 @@ bool is_composite(const Value& object) {
          object.object_name() == kQuantizedName;
 }
 
-std::set<std::string> texts_of(const Value* set) {
-  std::set<std::string> out;
+// The texts of a set, for as long as it lives.
+std::set<std::string_view> texts_of(const Value* set, ReadMeter& meter) {
+  std::set<std::string_view> out;
   if (set == nullptr || set->kind() != Value::Kind::set) return out;
   for (const Value& item : set->items()) {
-    if (item.kind() == Value::Kind::string) out.insert(item.as_string());
+    meter.work(32);
+    if (item.kind() != Value::Kind::string) continue;
+    meter.work(item.as_string().size());
+    out.insert(item.as_string());
   }
   return out;
 }
 
+// A key as a part of a name.
+std::string key_text(const Value& key, ReadMeter& meter) {
+  // Before it is written out: what is shared in it is written out in every place.
+  const std::uint64_t before = meter.steps();
+  if (!charge_key(key, meter)) return concat("<", key.type_name(), ">");
+  if (meter.steps() - before > kLongestName)
+    throw FormatError(meter.file(), 0, concat("a key of more than ", kLongestName, " bytes"));
+  return key.repr();
+}
+
 }  // namespace
 
-void Walk::at(const Value& value, const std::string& name, bool top) {
-  if (++places_ > most_) {
-    throw FormatError(file_, 0,
-                      concat("more than ", most_, " places when shared parts are written out"));
-  }
-  if (name.size() > kLongestName)
-    throw FormatError(file_, 0, concat("a name of more than ", kLongestName, " bytes"));
-  named_ += name.size();
-  if (named_ > kLongestNames + 64 * most_)
-    throw FormatError(file_, 0, "names that are too long together when they are written out");
+void Walk::below(const Value& value, std::string_view key, bool top) {
+  const std::size_t before = name_.size();
+  meter_.work(2 + key.size() / 8);
+  if (before + key.size() >= kLongestName)
+    throw FormatError(meter_.file(), 0, concat("a name of more than ", kLongestName, " bytes"));
+  if (!top) name_ += '.';
+  name_ += key;
+  at(value, false);
+  name_.resize(before);
+}
+
+void Walk::at(const Value& value, bool top) {
+  meter_.work(8);
   switch (value.kind()) {
     case Value::Kind::tensor: {
+      // Whoever is told the name copies it, or looks for it.
+      meter_.work(32 + name_.size() / 4);
       // One without a shape is in the tree, and nothing of it is in the file.
       if (is_uninitialized(value.as_tensor().body())) {
-        if (visit_uninitialized) visit_uninitialized(name, value.as_tensor());
+        if (visit_uninitialized) visit_uninitialized(name_, value.as_tensor());
         return;
       }
-      const bool part = whole_ != nullptr;
-      if (!part) whole_ = &name;
-      visit(name, value.as_tensor());
-      if (!part) whole_ = nullptr;
+      const bool part = whole_ != kNoWhole;
+      if (!part) whole_ = name_.size();
+      visit(name_, value.as_tensor());
+      if (!part) whole_ = kNoWhole;
       return;
     }
-    case Value::Kind::dict: return dict(value, name, top);
+    case Value::Kind::dict: return dict(value, top);
     case Value::Kind::list:
     case Value::Kind::set:
     case Value::Kind::tuple: {
-      std::size_t i = 0;
-      look(value.items().size());
-      for (const Value& item : value.items()) {
-        if (may_hold_tensors(item)) at(item, below(name, concat(i), top), false);
-        ++i;
+      meter_.work(value.items().size());
+      for (std::size_t i = 0; i < value.items().size(); ++i) {
+        if (may_hold_tensors(value.items()[i])) below(value.items()[i], concat(i), top);
       }
       return;
     }
-    case Value::Kind::object: return object(value, name, top);
+    case Value::Kind::object: return object(value, top);
     default: return;
   }
 }
 
-void Walk::look(std::size_t items) {
-  constexpr std::size_t kMost = std::size_t{1} << 26;
-  looked_ += items;
-  if (looked_ > kMost)
-    throw FormatError(file_, 0, "more than 64 million items when shared parts are written out");
-}
-
-void Walk::dict(const Value& value, const std::string& name, bool top) {
-  look(value.entries().size());
+void Walk::dict(const Value& value, bool top) {
+  meter_.work(value.entries().size());
   for (const auto& [key, item] : value.entries()) {
     if (!may_hold_tensors(item)) continue;
-    at(item, below(name, key.kind() == Value::Kind::string ? key.as_string() : key.repr(), top),
-       false);
+    if (key.kind() == Value::Kind::string)
+      below(item, key.as_string(), top);
+    else
+      below(item, key_text(key, meter_), top);
   }
 }
 
-void Walk::object(const Value& value, const std::string& name, bool top) {
+void Walk::object(const Value& value, bool top) {
   const Value& state = value.object_state();
-  const bool whole = is_composite(value);
-  if (whole) {
-    whole_ = &name;
+  if (is_composite(value)) {
+    whole_ = name_.size();
     for (const auto& [key, item] : state.entries()) {
-      // The integers of a quantised tensor have its own name.
+      // The integers of a quantized tensor have its own name.
       if (key.as_string() == "data")
-        at(item, name, top);
+        at(item, top);
       else if (may_hold_tensors(item))
-        at(item, below(name, key.as_string(), top), false);
+        below(item, key.as_string(), top);
     }
-    whole_ = nullptr;
+    whole_ = kNoWhole;
     return;
   }
   // The items of some class of lists or dicts, and its state.
-  if (may_hold_tensors(value.object_items())) at(value.object_items(), name, top);
+  if (may_hold_tensors(value.object_items())) at(value.object_items(), top);
   if (is_module_state(state))
-    module(state, name, top);
+    module(state, top);
   else if (state.kind() == Value::Kind::dict)
-    dict(state, name, top);
+    dict(state, top);
 }
 
 // A module is listed as its state dict would be.
-void Walk::module(const Value& state, const std::string& name, bool top) {
-  const std::set<std::string> hidden = texts_of(state.find("_non_persistent_buffers_set"));
+void Walk::module(const Value& state, bool top) {
+  const auto hidden = texts_of(state.find("_non_persistent_buffers_set"), meter_);
   for (const char* part_name : kModuleParts) {
     const Value& part = *state.find(part_name);
     const bool buffers = std::string_view(part_name) == "_buffers";
+    meter_.work(part.entries().size());
     for (const auto& [key, item] : part.entries()) {
       if (key.kind() != Value::Kind::string || !may_hold_tensors(item)) continue;
-      if (!buffers || !hidden.contains(key.as_string()))
-        at(item, below(name, key.as_string(), top), false);
+      if (buffers) meter_.work(16 + key.as_string().size());
+      if (!buffers || !hidden.contains(key.as_string())) below(item, key.as_string(), top);
     }
   }
 }

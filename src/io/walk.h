@@ -4,7 +4,9 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "io/read_meter.h"
 #include "tenon/value.h"
 
 namespace tenon {
@@ -12,30 +14,31 @@ namespace tenon {
 class Walk {
  public:
   using Visit = std::function<void(const std::string& name, const Tensor& tensor)>;
-  // A file may share one dict in many places: what that multiplies to is bounded by the objects
-  // that are there. FormatError with the file's name beyond that.
-  Walk(const std::string& file, std::size_t objects, Visit called)
-      : visit(std::move(called)), file_(file), most_(objects * 4 + 1000) {}
+  // A file may share one dict in many places, and each place is visited: all of it is charged to
+  // the meter.
+  Walk(ReadMeter& meter, Visit called) : visit(std::move(called)), meter_(meter) {}
 
   Visit visit;
   // For tensors without a shape, which are passed over if it is empty.
   Visit visit_uninitialized = {};
-  // While a tensor is visited: its name, or that of the sparse or quantised tensor it is a part of.
-  const std::string& whole() const noexcept { return *whole_; }
+  // While a tensor is visited: its name, or that of the sparse or quantized tensor it is a part of.
+  std::string_view whole() const noexcept { return std::string_view(name_).substr(0, whole_); }
 
-  void run(const Value& value) { at(value, std::string(), true); }
+  void run(const Value& value) { at(value, true); }
 
  private:
-  void at(const Value& value, const std::string& name, bool top);
-  void dict(const Value& value, const std::string& name, bool top);
-  void object(const Value& value, const std::string& name, bool top);
-  void look(std::size_t items);
-  void module(const Value& state, const std::string& name, bool top);
+  // The values below one: at its name and a key. `top` has no name yet, and no dot behind it.
+  void below(const Value& value, std::string_view key, bool top);
+  void at(const Value& value, bool top);
+  void dict(const Value& value, bool top);
+  void object(const Value& value, bool top);
+  void module(const Value& state, bool top);
 
-  const std::string& file_;
-  std::size_t most_;
-  const std::string* whole_ = nullptr;
-  std::size_t places_ = 0, looked_ = 0, named_ = 0;  // places, items and bytes of names so far
+  static constexpr std::size_t kNoWhole = std::string::npos;
+
+  ReadMeter& meter_;
+  std::string name_;              // of the value that is being looked at
+  std::size_t whole_ = kNoWhole;  // how much of it is the name of a whole tensor
 };
 
 }  // namespace tenon

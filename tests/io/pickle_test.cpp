@@ -13,7 +13,8 @@ std::uint32_t meaning(std::string_view module, std::string_view name) {
 
 Pickle run(const std::string& program, Pickle::Names allowed = Pickle::Names::known) {
   static const std::string file = "program";
-  return Pickle(std::as_bytes(std::span(program)), 100, file, meaning, allowed);
+  ReadMeter meter(file, {});
+  return Pickle(std::as_bytes(std::span(program)), 100, file, meaning, allowed, meter);
 }
 
 TEST(Pickle, GivesWhatTheProgramDescribes) {

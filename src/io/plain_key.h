@@ -1,0 +1,22 @@
+// What can be a key of a dict or an item of a set in a file: values that Python hashes and compares
+// by what they are.
+#pragma once
+
+#include <vector>
+
+#include "io/read_meter.h"
+#include "tenon/value.h"
+
+namespace tenon {
+
+// Whether it is None, a number that is equal to itself, text, bytes, a dtype, a device, a
+// torch.Size, or a tuple of these. Charged with what hashing, comparing or printing it takes: a
+// tuple may share its parts many times over. A float beyond 64 bits is none: Python finds it equal
+// to the integer of the same value, which is of another kind here.
+bool charge_key(const Value& key, ReadMeter& meter);
+
+// The items of a set, each once, as Python has them: 1, 1.0 and True are one. FormatError for
+// lists, dicts and others that cannot be in one.
+std::vector<Value> unique_items(std::vector<Value> items, ReadMeter& meter);
+
+}  // namespace tenon

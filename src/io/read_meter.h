@@ -1,0 +1,83 @@
+// ReadMeter: counts what a reading costs, in steps and in bytes of memory, and ends it beyond limits
+// that are linear in the bytes of its files (tenon/read_limits.h).
+//
+// Note [What a file may cost]
+// A pickle can use each of its parts any number of times, and so can an index or a note in JSON.
+// Whatever loops over, copies or hashes something that a file chose charges the meter first. What
+// is charged is what is spent, not what the file announces. One meter serves one reading: opening a
+// document charges the document's own, and each build of it goes on with a copy of that.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "tenon/api.h"
+#include "tenon/read_limits.h"
+
+namespace tenon {
+
+class TENON_API ReadMeter {
+ public:
+  // `file` is for the error.
+  ReadMeter(std::string file, const ReadLimits& limits)
+      : file_(std::move(file)),
+        limits_(limits),
+        most_memory_(limits.memory),
+        most_steps_(limits.steps) {}
+
+  // The limits are of all files together. Each is added once, with its bytes as they are stored.
+  void add_file(std::uint64_t stored) noexcept;
+
+  // FormatError beyond the limit.
+  void work(std::uint64_t steps) {
+    if (steps > most_steps_ - steps_) [[unlikely]]
+      too_many_steps();
+    steps_ += steps;
+  }
+  void memory(std::uint64_t bytes) {
+    if (bytes > most_memory_ - memory_) [[unlikely]]
+      too_much_memory();
+    memory_ += bytes;
+    if (memory_ > peak_) peak_ = memory_;
+  }
+  // What was charged is free again.
+  void release(std::uint64_t bytes) noexcept { memory_ -= bytes < memory_ ? bytes : memory_; }
+  // Text that is copied.
+  void text(std::uint64_t length) {
+    work(length / 8 + 1);
+    memory(length + kObject);
+  }
+
+  const std::string& file() const noexcept { return file_; }
+  std::uint64_t steps() const noexcept { return steps_; }
+  std::uint64_t peak() const noexcept { return peak_; }  // bytes
+  std::uint64_t most_memory() const noexcept { return most_memory_; }
+
+  // About what an object on the heap takes beside its content.
+  static constexpr std::uint64_t kObject = 64;
+
+ private:
+  [[noreturn, gnu::cold, gnu::noinline]] void too_many_steps() const;
+  [[noreturn, gnu::cold, gnu::noinline]] void too_much_memory() const;
+
+  std::string file_;
+  ReadLimits limits_;
+  std::uint64_t stored_ = 0;
+  std::uint64_t most_memory_, most_steps_;
+  std::uint64_t memory_ = 0, peak_ = 0, steps_ = 0;
+};
+
+// Charges what a vector takes to get so many more at its end: while it grows, both the old memory
+// and the new one are there.
+template <class Vector>
+void charge_growth(ReadMeter& meter, const Vector& vector, std::size_t more = 1) {
+  if (vector.capacity() - vector.size() >= more) [[likely]]
+    return;
+  const std::size_t grown = std::max(2 * vector.capacity(), vector.size() + more);
+  meter.memory(grown * sizeof(typename Vector::value_type));
+  meter.release(vector.capacity() * sizeof(typename Vector::value_type));
+}
+
+}  // namespace tenon

@@ -1,0 +1,85 @@
+// What a pickle says is what Python's own unpickler makes of it, or is refused.
+#include "support/matchers.h"
+#include "support/program_archive.h"
+#include "tenon/checkpoint.h"
+
+namespace tenon {
+namespace {
+
+using namespace std::string_literals;
+
+Value read(const std::string& program) {
+  return Checkpoint::open(program_archive("\x80\x04" + program + ".")).load();
+}
+
+TEST(PythonValues, MemoizeTakesAsManyAsThereAre) {
+  // PUT 5, then MEMOIZE twice: Python takes the numbers 1 and 2, and 5 stays the first text.
+  const std::string put5 = program::text("five") + "q\5", memoize = "\x94";
+  EXPECT_EQ(read("(" + put5 + program::text("one") + memoize + program::text("two") + memoize +
+                 "h\5h\1h\2t")
+                .repr(),
+            "('five', 'one', 'two', 'five', 'one', 'two')");
+  // A number that is taken again counts once.
+  EXPECT_EQ(read("(" + program::text("a") + "q\0"s + program::text("b") + "q\0"s +
+                 program::text("c") + memoize + "h\0h\1t"s)
+                .repr(),
+            "('a', 'b', 'c', 'b', 'c')");
+}
+
+TEST(PythonValues, NewObjIsNewAlone) {
+  const std::string ordered = program::global("collections", "OrderedDict");
+  const std::string pairs = "](" + program::text("a") + "K\1\x86" + "e";
+  EXPECT_EQ(read(ordered + ")\x81").repr(), "OrderedDict()");
+  EXPECT_THROW(read(ordered + pairs + "\x85\x81"), FormatError);
+  EXPECT_EQ(read(ordered + pairs + "\x85R").repr(), "OrderedDict({'a': 1})");
+  EXPECT_THROW(read(program::global("builtins", "set") + pairs + "\x85\x81"), FormatError);
+  EXPECT_THROW(read(program::global("_codecs", "encode") + program::text("a") +
+                    program::text("latin1") + "\x86\x81"),
+               FormatError);
+}
+
+TEST(PythonValues, ACounterOfPairsWouldCountThem) {
+  const std::string counter = program::global("collections", "Counter");
+  EXPECT_THROW(read(counter + "](" + program::text("a") + "K\1\x86" + "e\x85R"), FormatError);
+  EXPECT_EQ(read(counter + "}" + program::text("a") + "K\2s\x85R").repr(), "{'a': 2}");
+}
+
+TEST(PythonValues, NumbersThatAreEqualAreOneKey) {
+  const std::string one_real = "G\x3f\xf0\0\0\0\0\0\0"s, zero_real = "G\0\0\0\0\0\0\0\0"s;
+  EXPECT_EQ(read("}(K\1N" + one_real + "\x88\x88K\7u").repr(), "{1: 7}");
+  EXPECT_EQ(read("}(K\0\x88"s + zero_real + "K\1" + "\x89" + "K\2u").repr(), "{0: 2}");
+  EXPECT_EQ(read("}(K\1\x85K\1" + one_real + "\x85K\2\x88\x85K\3u").repr(), "{(1,): 3}");
+  // Sets too, and many of them, which are hashed.
+  std::string many = "\x8f(";
+  for (int i = 0; i < 50; ++i) many += "K" + std::string(1, static_cast<char>(i % 25));
+  EXPECT_EQ(read(many + one_real + "\x88\x90").items().size(), 25u);
+}
+
+TEST(PythonValues, WhatCannotBeAKeyIsRefused) {
+  EXPECT_THROW(read("}]Ns"), FormatError);
+  EXPECT_THROW(read("}}Ns"), FormatError);
+  EXPECT_THROW(read("}]\x85Ns"), FormatError);
+  EXPECT_THROW(read("}G\x7f\xf8\0\0\0\0\0\0Ns"s), FormatError);
+  // Equal to an integer of more than 64 bits, which is of another kind here.
+  EXPECT_THROW(read("}G\x44\0\0\0\0\0\0\0Ns"s), FormatError);
+  EXPECT_THROW(read("\x8f(]\x90"), FormatError);
+}
+
+TEST(PythonValues, StatesAreNotMerged) {
+  const std::string ordered = program::global("collections", "OrderedDict");
+  EXPECT_NO_THROW(read(ordered + ")R}" + program::text("a") + "Nsb"));
+  EXPECT_THROW(read(ordered + ")R}" + program::text("a") + "Nsb}" + program::text("b") + "Nsb"),
+               FormatError);
+}
+
+TEST(PythonValues, ACallIsMadeOnceAndItsArgumentsAreShared) {
+  // Two OrderedDicts of one dict: what is in it is one list.
+  const Value both = read(program::global("collections", "OrderedDict") + "\x94" + "0}" +
+                          program::text("a") + "]s\x85\x94" + "0(h\0h\1Rh\0h\1Rt"s);
+  ASSERT_EQ(both.items().size(), 2u);
+  EXPECT_NE(both.items()[0].identity(), both.items()[1].identity());
+  EXPECT_EQ(both.items()[0].find("a")->identity(), both.items()[1].find("a")->identity());
+}
+
+}  // namespace
+}  // namespace tenon
