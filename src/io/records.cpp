@@ -36,7 +36,11 @@ std::string wrong_geometry(const TensorRecord& tensor, std::uint64_t storage_byt
   }
   const auto bytes = fits ? checked_mul(elements, itemsize(tensor.dtype)) : std::nullopt;
   if (!bytes) return concat("sizes ", bracketed(tensor.shape), " overflow");
-  if (empty) return {};
+  if (empty) {
+    // Nothing is there, and yet where it would be is calculated with.
+    if (checked_mul(tensor.offset, itemsize(tensor.dtype))) return {};
+    return concat("offset ", tensor.offset, " overflows");
+  }
   const auto end = checked_add(last, std::int64_t{1});
   const auto needed = end ? checked_mul(*end, itemsize(tensor.dtype)) : std::nullopt;
   if (!needed || static_cast<std::uint64_t>(*needed) > storage_bytes) {

@@ -66,7 +66,7 @@ struct UninitializedRecord {
 };
 
 // Empty, or what is wrong: every number at least 0, the elements inside a storage of so many bytes,
-// no product that overflows. The one check all formats use.
+// no product that overflows, not even of a tensor without elements. The one check all formats use.
 std::string wrong_geometry(const TensorRecord& tensor, std::uint64_t storage_bytes);
 
 }  // namespace tenon

@@ -1,6 +1,7 @@
 #include "io/safetensors_plan.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -30,7 +31,12 @@ constexpr std::uint64_t kBytesPerValue = 64;  // about what a file has for one
 
 // A dtype the format has no name for is kept as bytes.
 bool has_code(const Layout& layout) {
-  if (layout.dtype == float4_e2m1fn_x2 && layout.shape.empty()) return false;  // two numbers
+  if (layout.dtype == float4_e2m1fn_x2) {
+    if (layout.shape.empty()) return false;  // two numbers
+    // The format counts both, which a row without elements may have too many of.
+    constexpr std::int64_t kMostPairs = std::numeric_limits<std::int64_t>::max() / 2;
+    if (layout.shape[layout.shape.size() - 1] > kMostPairs) return false;
+  }
   return !info(layout.dtype).safetensors.empty();
 }
 
@@ -377,7 +383,10 @@ FilePlan SafetensorsPlan::file(std::size_t first, std::size_t count) {
     Shape shape = layout.shape;
     // The format counts numbers of four bits, PyTorch pairs of them.
     if (layout.dtype == float4_e2m1fn_x2 && known) shape[shape.size() - 1] *= 2;
-    if (!known) shape.push_back(layout.itemsize());
+    if (!known && shape.size() == kMostDimensions)
+      shape = Shape({static_cast<std::int64_t>(size_of(chosen[i]))});
+    else if (!known)
+      shape.push_back(layout.itemsize());
     separate();
     header +=
         concat(json_text(chosen[i].name), R"(:{"dtype":")",

@@ -159,9 +159,14 @@ void TensorCalls::charge_tensor(std::size_t dimensions) {
 Tensor TensorCalls::tensor(const Arguments& args, TensorRecord& record, const StorageUse& use) {
   check(args, record, use.bytes);
   charge_tensor(record.shape.size());
-  const auto offset = checked_add(record.offset, use.offset);
+  if (use.offset == 0) return maker_.tensor(record);
+  // A part begins behind so many elements of the storage, and the tensor may be of larger ones.
+  const std::int64_t begin = use.offset * itemsize(use.dtype), size = itemsize(record.dtype);
+  if (begin % size != 0) wrong(args, "a part of a storage that begins inside of an element");
+  const auto offset = checked_add(record.offset, begin / size);
   if (!offset) wrong(args, "an offset that overflows");
   record.offset = *offset;
+  check(args, record, static_cast<std::uint64_t>(begin) + use.bytes);
   return maker_.tensor(record);
 }
 

@@ -44,8 +44,8 @@ bool is_mappable(const StorageRecord& record) {
 }
 
 ByteSpan bytes_of(const Layout& layout) {
+  if (layout.numel() == 0) return {0, 0};  // its offset may be anything
   const auto begin = static_cast<std::uint64_t>(layout.offset * layout.itemsize());
-  if (layout.numel() == 0) return {begin, begin};
   std::int64_t last = layout.offset;
   for (std::size_t d = 0; d < layout.shape.size(); ++d)
     last += (layout.shape[d] - 1) * layout.strides[d];

@@ -16,7 +16,7 @@ Tensor packed_copy(const Tensor& tensor);
 // Whether a storage can be used where it lies in the file.
 bool is_mappable(const StorageRecord& record);
 
-// Where the elements of a tensor begin in its storage, and behind the last of them: the same, if it
+// Where the elements of a tensor begin in its storage, and behind the last of them: 0 and 0, if it
 // has none.
 struct ByteSpan {
   std::uint64_t begin, end;
