@@ -118,9 +118,13 @@ struct Checkpoint::Impl {
     for (std::uint64_t at = 0; at < bytes; at += kPiece) {
       const auto part =
           std::span(held).first(static_cast<std::size_t>(std::min(kPiece, bytes - at)));
-      storage.source->read_at(storage.offset + begin + at, part);
-      if (sums) crc = crc32(part, crc);
-      if (storage.big_endian) swap_bytes(part, storage.dtype);
+      if (sums) {
+        storage.source->read_at(storage.offset + at, part);
+        crc = crc32(part, crc);
+        if (storage.big_endian) swap_bytes(part, storage.dtype);
+      } else {
+        read_part(storage, begin + at, part);
+      }
       piece(part);
     }
     storage.source->check_unchanged();
@@ -139,8 +143,7 @@ struct Checkpoint::Impl {
     if (verify) compare(record.storage);
     Storage part = Storage::allocate(count);
     const std::span<std::byte> into(static_cast<std::byte*>(part.data()), count);
-    storage.source->read_at(storage.offset + first, into);
-    if (storage.big_endian) swap_bytes(into, storage.dtype);
+    read_part(storage, first, into);
     storage.source->check_unchanged();
     record.offset = 0;
     return part;

@@ -1,5 +1,6 @@
 #include "io/loader.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <unordered_set>
@@ -53,6 +54,7 @@ class Loader final : public Builder {
       return tensor_over(record, Storage::without_data(0, Device::meta()), Device::meta());
     Place& place = places_[record.storage];
     if (!place.storage.defined()) find_memory(place);
+    if (options_.mmap) check_alignment(record, place);
     return tensor_over(record, place.storage, place.storage.device());
   }
   Tensor parameter(const Tensor& data, bool requires_grad) override {
@@ -144,6 +146,17 @@ class Loader final : public Builder {
     place.storage = Storage::allocate(bytes);
     place.read = static_cast<std::int64_t>(reads_.size());
     reads_.push_back({record, static_cast<std::byte*>(place.storage.data())});
+  }
+
+  // A storage is mapped where elements of its own dtype may lie. Those of a tensor may be larger.
+  static void check_alignment(const TensorRecord& record, const Place& place) {
+    const auto at = reinterpret_cast<std::uintptr_t>(place.storage.data());
+    const auto size =
+        static_cast<std::uintptr_t>(std::min<std::int64_t>(itemsize(record.dtype), 8));
+    if (place.storage.device().is_meta() || at % size == 0) return;
+    throw FormatError(place.record.source->name(), place.record.offset,
+                      concat("storage ", place.record.key, " lies where elements of ",
+                             info(record.dtype).name, " cannot be used: load it without .mmap"));
   }
 
   const Ref<Mapping>& mapped(const Source* source) {

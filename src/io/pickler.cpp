@@ -13,6 +13,7 @@
 #include "io/pickle_writer.h"
 #include "io/rebuild.h"
 #include "io/storage_classes.h"
+#include "io/tensors.h"
 #include "tenon/body.h"
 #include "tenon/error.h"
 
@@ -300,6 +301,7 @@ class Pickler {
   }
   void write(const Tensor& tensor, bool requires_grad, const Arguments& how) {
     const Layout& layout = tensor.layout();
+    check_dimensions(layout.shape);
     out_.mark();
     if (!how.has_storage) {
       out_.global("torch", info(layout.dtype).name);
@@ -329,6 +331,13 @@ class Pickler {
     out_.tuple_of_integers(strides.data(), strides.size());
   }
 
+  // A storage may end inside of an element, which no tensor can use and no file can say: PyTorch
+  // writes all bytes, and does not read them again.
+  static std::shared_ptr<Payload> whole_elements(std::shared_ptr<Payload> storage, DType dtype) {
+    const std::uint64_t behind = storage->size() % static_cast<std::uint64_t>(itemsize(dtype));
+    return behind == 0 ? storage : storage->slice(0, storage->size() - behind);
+  }
+
   struct Known {
     std::string key;  // its address is the text's identity
     DType dtype;
@@ -340,8 +349,8 @@ class Pickler {
     Known& known = place->second;
     if (fresh) {
       known = {std::to_string(storages_.size()), elements};
-      storages_.push_back(supply_.storage(tensor));
-    } else if (known.dtype != elements) {
+      storages_.push_back(whole_elements(supply_.storage(tensor), elements));
+    } else if (known.dtype != elements && storages_[std::stoull(known.key)]->size() != 0) {
       throw ValueError(concat("save: tensors that view the same data as different types (",
                               info(known.dtype).name, " and ", info(dtype).name,
                               ") cannot be saved in one file: save a clone() of one of them"));
@@ -419,6 +428,7 @@ class Pickler {
     const std::string& scheme = field(value, "qscheme").as_string();
     const bool by_channel = value.object_state().find("axis") != nullptr;
     const Shape& shape = field(value, "size").as_size();
+    check_dimensions(shape);
     out_.global("torch._utils", "_rebuild_qtensor");
     out_.mark();
     // Numbers of a few bits are kept as their bytes, which follow each other.

@@ -8,6 +8,7 @@
 #include "io/document.h"
 #include "io/global_names.h"
 #include "io/rebuild.h"
+#include "io/storage_reader.h"
 #include "io/zip.h"
 #include "tenon/error.h"
 
@@ -110,15 +111,14 @@ class PthMaker final : public TensorMaker {
         meta ? without_entry_.try_emplace(std::string(id.key), kNone).first->second
              : by_entry_[static_cast<std::size_t>(entry - document_.zip().entries().data())];
     if (number != kNone) {
-      const StorageRecord& known = storages_[number];
-      if (known.dtype != id.dtype || known.untyped != id.untyped || known.location != id.location ||
-          known.nbytes != static_cast<std::uint64_t>(*bytes))
-        fail(at, concat("storage ", id.key, " is described in two ways"));
+      check_again(storages_[number], id, at);
+      check_size(storages_[number].nbytes, *bytes, id, at);
+      if (id.untyped) note_untyped(number);
       return number;
     }
     number = static_cast<std::uint32_t>(storages_.size());
     StorageRecord& record = storages_.emplace_back();
-    record.untyped = id.untyped;
+    record.untyped = id.untyped || id.dtype == uint8;  // bytes are shared with untyped ones
     record.source = &document_.source();
     record.key = id.key;
     record.location = id.location;
@@ -126,10 +126,7 @@ class PthMaker final : public TensorMaker {
     record.nbytes = static_cast<std::uint64_t>(*bytes);
     record.without_data = meta;
     if (!meta) {
-      if (entry->size != record.nbytes) {
-        fail(at, concat("storage ", id.key, " should have ", record.nbytes,
-                        " bytes, and its record has ", entry->size));
-      }
+      check_size(entry->size, *bytes, id, at);
       record.offset = entry->data;
       record.stored = entry->stored;
       record.crc = entry->crc;
@@ -138,15 +135,17 @@ class PthMaker final : public TensorMaker {
       record.big_endian = document_.big_endian();
     }
     builder_.storage(number, record);
+    if (id.untyped) note_untyped(number);
     return number;
   }
   std::uint64_t storage_bytes(std::uint32_t storage) const override {
     return storages_[storage].nbytes;
   }
-  void element_type(std::uint32_t storage, DType dtype) override {
-    if (storages_[storage].untyped) builder_.element_type(storage, dtype);
+  void element_type(std::uint32_t, DType) override {}  // the tensor says it, too
+  Tensor tensor(const TensorRecord& record) override {
+    if (document_.big_endian()) note_elements(record);
+    return builder_.tensor(record);
   }
-  Tensor tensor(const TensorRecord& record) override { return builder_.tensor(record); }
   Tensor parameter(const Tensor& data, bool requires_grad) override {
     return builder_.parameter(data, requires_grad);
   }
@@ -160,12 +159,66 @@ class PthMaker final : public TensorMaker {
     throw FormatError(document_.source().name(), at, reason);
   }
 
+  // A storage may come again. PyTorch writes bytes and dtypes that have no class of storages over
+  // one, the former as ByteStorage and the latter as UntypedStorage; others only if there are no
+  // bytes.
+  void check_again(const StorageRecord& known, const StorageId& id, std::uint64_t at) const {
+    if (known.dtype != id.dtype && known.nbytes != 0 && !known.without_data) {
+      fail(at, concat("storage ", id.key, " is described in two ways, of ", info(known.dtype).name,
+                      " and of ", info(id.dtype).name));
+    }
+    if (known.location != id.location)
+      fail(at, concat("storage ", id.key, " is described in two ways, on two devices"));
+  }
+  void check_size(std::uint64_t there, std::int64_t said, const StorageId& id,
+                  std::uint64_t at) const {
+    if (there == static_cast<std::uint64_t>(said)) return;
+    fail(at,
+         concat("storage ", id.key, " should have ", said, " bytes, and its record has ", there));
+  }
+
+  // Note [Whose byte order]
+  // In a file of the other byte order a storage is swapped once, as a whole, by the dtype of its
+  // class, whatever its tensors are: that is PyTorch's answer. An untyped one has no dtype. There
+  // PyTorch swaps nothing, which gives wrong numbers; its tensors know, and have to agree.
+  struct Order {
+    bool untyped = false, seen = false, mixed = false;
+    DType dtype = uint8;  // of the first tensor
+  };
+  void note_untyped(std::uint32_t storage) {
+    if (!document_.big_endian()) return;
+    orders_.resize(storages_.size());
+    orders_[storage].untyped = true;
+    settle(storage);
+  }
+  void note_elements(const TensorRecord& record) {
+    if (record.storage == TensorRecord::kNoStorage || record.shape.numel() == 0) return;
+    orders_.resize(storages_.size());
+    Order& order = orders_[record.storage];
+    if (!order.seen) order.dtype = record.dtype;
+    order.seen = true;
+    if (swapped_together(order.dtype) != swapped_together(record.dtype)) order.mixed = true;
+    settle(record.storage);
+  }
+  void settle(std::uint32_t storage) {
+    const Order& order = orders_[storage];
+    const StorageRecord& record = storages_[storage];
+    if (!order.untyped || !order.seen || record.without_data) return;
+    if (order.mixed) {
+      fail(record.offset,
+           concat("storage ", record.key, " is untyped and big-endian, and its tensors have ",
+                  "elements of different sizes: what to swap cannot be told; save them as clones"));
+    }
+    builder_.element_type(storage, order.dtype);
+  }
+
   const PthDocument& document_;
   Builder& builder_;
   static constexpr std::uint32_t kNone = 0xffffffff;
   std::vector<StorageRecord> storages_;
   std::vector<std::uint32_t> by_entry_;                 // numbers of storages
   std::map<std::string, std::uint32_t> without_entry_;  // the same of those on meta
+  std::vector<Order> orders_;                           // of storages, in big-endian files
 };
 
 std::vector<std::pair<std::string, std::string>> PthDocument::facts() const {

@@ -212,6 +212,7 @@ class SafetensorsDocument final : public Document {
       storage.dtype = entry.tensor.dtype;
       storage.offset = entry.begin;
       storage.nbytes = storage.stored = entry.end - entry.begin;
+      storage.untyped = !larger_.empty() && larger_[i];
       builder.storage(i, storage);
     }
     Value own;
@@ -330,7 +331,12 @@ class SafetensorsDocument final : public Document {
     if (ours_->added_format())
       std::erase_if(others, [](const auto& note) { return note.first == Value("format"); });
     notes_ = std::move(others);
-    for (const auto& known : ours_->tensors()) aliases_.insert(known.name);
+    larger_.resize(entries_.size());
+    for (const auto& known : ours_->tensors()) {
+      aliases_.insert(known.name);
+      const DType own = entries_[known.stored].tensor.dtype;
+      if (itemsize(known.record.dtype) > itemsize(own)) larger_[known.stored] = true;
+    }
     for (const Entry& entry : entries_) aliases_.erase(entry.name);
   }
 
@@ -338,6 +344,7 @@ class SafetensorsDocument final : public Document {
   std::vector<Value::Entry> notes_;
   std::optional<SafetensorsNotes> ours_;
   std::set<std::string, std::less<>> aliases_;  // names of tensors in the bytes of others
+  std::vector<bool> larger_;  // of entries: whether a tensor in their bytes has larger elements
 };
 
 }  // namespace

@@ -83,6 +83,7 @@ void SafetensorsPlan::name_tensors(const Value& tree) {
       throw ValueError(concat("save: two tensors are named ", Value(name).repr(),
                               " when keys are joined by dots, as safetensors needs it"));
     }
+    check_dimensions(tensor.layout().shape);
     if (!supply_.has_bytes(tensor)) {
       throw ValueError(concat("save: ", name, " is a meta tensor, and safetensors holds none"));
     }
@@ -350,9 +351,15 @@ FilePlan SafetensorsPlan::file(std::size_t first, std::size_t count) {
   const auto chosen = std::span(tensors_).subspan(first, count);
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
+  // The largest elements first, so that everything may be used where it lies.
+  std::vector<std::int64_t> largest(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    largest[i] = chosen[i].tensor.layout().itemsize();
+    for (const NamedTensor& alias : chosen[i].aliases)
+      largest[i] = std::max(largest[i], alias.tensor.layout().itemsize());
+  }
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::pair(chosen[b].tensor.layout().itemsize(), a) <
-           std::pair(chosen[a].tensor.layout().itemsize(), b);
+    return std::pair(largest[b], a) < std::pair(largest[a], b);
   });
   std::vector<std::uint64_t> starts(count);
   std::uint64_t at = 0;

@@ -1,6 +1,7 @@
 #include "io/storage_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -21,13 +22,41 @@ void check_crc(const StorageRecord& record, std::uint32_t crc) {
                              record.nbytes, " bytes are damaged"));
 }
 
+std::uint64_t swapped_together(DType dtype) noexcept {
+  const bool pair = is_complex(dtype) || dtype == bcomplex32;
+  return static_cast<std::uint64_t>(pair ? itemsize(dtype) / 2 : itemsize(dtype));
+}
+
 void swap_bytes(std::span<std::byte> bytes, DType dtype) {
-  const auto unit = static_cast<std::size_t>(
-      is_complex(dtype) || dtype == bcomplex32 ? itemsize(dtype) / 2 : itemsize(dtype));
+  const auto unit = static_cast<std::size_t>(swapped_together(dtype));
   if (unit < 2) return;
   for (std::size_t i = 0; i + unit <= bytes.size(); i += unit)
     std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(i),
                  bytes.begin() + static_cast<std::ptrdiff_t>(i + unit));
+}
+
+void read_part(const StorageRecord& record, std::uint64_t offset, std::span<std::byte> into) {
+  const std::uint64_t unit = record.big_endian ? swapped_together(record.dtype) : 1;
+  while (!into.empty()) {
+    const std::uint64_t inside = offset % unit;
+    std::size_t taken = into.size() / unit * unit;
+    if (inside == 0 && taken != 0) {
+      record.source->read_at(record.offset + offset, into.first(taken));
+      if (unit > 1) swap_bytes(into.first(taken), record.dtype);
+    } else {
+      // The element that the part begins or ends in. Behind the last one are bytes of none.
+      std::array<std::byte, 16> element{};
+      const std::uint64_t begin = offset - inside;
+      const auto all =
+          std::span(element).first(static_cast<std::size_t>(std::min(unit, record.nbytes - begin)));
+      record.source->read_at(record.offset + begin, all);
+      swap_bytes(all, record.dtype);
+      taken = std::min(into.size(), all.size() - static_cast<std::size_t>(inside));
+      std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(inside), taken, into.begin());
+    }
+    offset += taken;
+    into = into.subspan(taken);
+  }
 }
 
 namespace {

@@ -29,5 +29,11 @@ void compare_once(const StorageRecord& record, std::once_flag& compared);
 
 // Elements of the other byte order become ours.
 void swap_bytes(std::span<std::byte> bytes, DType dtype);
+// How many bytes that reverses together: an element, or a half of a complex one.
+std::uint64_t swapped_together(DType dtype) noexcept;
+
+// A part of a storage that is not deflated, in our byte order, also where the part begins or ends
+// inside of an element. Not compared with a checksum.
+void read_part(const StorageRecord& record, std::uint64_t offset, std::span<std::byte> into);
 
 }  // namespace tenon

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "core/alias.h"
 #include "core/body_editor.h"
 #include "core/element_copy.h"
 #include "core/uninitialized.h"
 #include "io/source.h"
+#include "tenon/error.h"
 
 namespace tenon {
 
@@ -41,6 +43,12 @@ bool is_mappable(const StorageRecord& record) {
   const std::int64_t size = record.untyped ? 8 : std::min<std::int64_t>(itemsize(record.dtype), 8);
   return !record.deflated && !record.big_endian && !record.without_data &&
          (record.source->start() + record.offset) % static_cast<std::uint64_t>(size) == 0;
+}
+
+void check_dimensions(const Shape& shape) {
+  if (shape.size() <= kMostDimensions) return;
+  throw ValueError(concat("save: a tensor of ", shape.size(), " dimensions, and files hold up to ",
+                          kMostDimensions, ": flatten() some of them"));
 }
 
 ByteSpan bytes_of(const Layout& layout) {

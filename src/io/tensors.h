@@ -16,6 +16,9 @@ Tensor packed_copy(const Tensor& tensor);
 // Whether a storage can be used where it lies in the file.
 bool is_mappable(const StorageRecord& record);
 
+// ValueError if a tensor that is to be saved has more dimensions than are read again.
+void check_dimensions(const Shape& shape);
+
 // Where the elements of a tensor begin in its storage, and behind the last of them: 0 and 0, if it
 // has none.
 struct ByteSpan {
