@@ -1,10 +1,12 @@
 #include "io/flattened.h"
 
-#include <algorithm>
+#include <limits>
 
 #include "base/text.h"
 #include "core/body_editor.h"
 #include "core/uninitialized.h"
+#include "io/records.h"
+#include "io/tensors.h"
 #include "io/tree_map.h"
 #include "tenon/error.h"
 
@@ -22,19 +24,49 @@ Value numbers(const Dims& dims) {
   return Value::list(std::move(items));
 }
 
+[[noreturn]] void refuse(const Value& dict, std::string_view what) {
+  throw ValueError(
+      concat("a user-defined tensor of type ", dict.find(kFlattenedType)->repr(), " ", what));
+}
+
 const Value& part(const Value& dict, const char* name, Value::Kind kind) {
   const Value* found = dict.find(name);
-  if (found == nullptr || found->kind() != kind) {
-    throw ValueError(concat("a user-defined tensor of type ", dict.find(kFlattenedType)->repr(),
-                            " has no usable ", name));
-  }
+  if (found == nullptr || found->kind() != kind) refuse(dict, concat("has no usable ", name));
   return *found;
 }
 
-Dims numbers(const Value& list) {
+Dims numbers(const Value& dict, const char* name) {
+  const auto items = part(dict, name, Value::Kind::list).items();
+  if (items.size() > kMostDimensions) {
+    refuse(dict,
+           concat("has ", items.size(), " dimensions in ", name, ", more than ", kMostDimensions));
+  }
   Dims out;
-  for (const Value& item : list.items()) out.push_back(item.as_int());
+  for (const Value& item : items) {
+    if (item.kind() != Value::Kind::integer) refuse(dict, concat("has no usable ", name));
+    out.push_back(item.as_int());
+  }
   return out;
+}
+
+// What it says of itself, as if it were a tensor of the file: its class is somebody else's code,
+// and trusts that a shape is one.
+TensorRecord described(const Value& dict) {
+  TensorRecord record;
+  const Value& name = part(dict, kDType, Value::Kind::string);
+  const auto dtype = dtype_from_name(name.as_string());
+  if (!dtype) refuse(dict, concat("has an unknown dtype, ", name.repr()));
+  record.dtype = *dtype;
+  record.shape = Shape(numbers(dict, kShape));
+  record.stride = numbers(dict, kStride);
+  record.parameter = part(dict, kParameter, Value::Kind::boolean).as_bool();
+  record.requires_grad = part(dict, kRequiresGrad, Value::Kind::boolean).as_bool();
+  constexpr auto kAnyBytes = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (const std::string wrong = wrong_geometry(record, kAnyBytes); !wrong.empty())
+    refuse(dict, concat("cannot be: ", wrong));
+  if (record.requires_grad && !is_differentiable(*dtype))
+    refuse(dict, concat("requires grad, which tensors of ", info(*dtype).name, " cannot"));
+  return record;
 }
 
 }  // namespace
@@ -47,6 +79,7 @@ Value flattened_value(const Body& body, const Tensor& tensor) {
                            "what it stands for"));
   }
   const Layout& layout = tensor.layout();
+  check_dimensions(layout.shape);
   std::vector<Value::Entry> entries{{kFlattenedType, body.type_name()},
                                     {kDType, std::string(info(layout.dtype).name)},
                                     {kShape, numbers(layout.shape)},
@@ -81,6 +114,7 @@ bool is_flattened(const Value& value) noexcept {
 Value unflattened_value(const Value& value) {
   const std::string& type = value.find(kFlattenedType)->as_string();
   if (!has_unflatten(type)) return value;
+  const TensorRecord record = described(value);
   Flattened parts;
   for (const auto& [name, item] : value.entries()) {
     if (name.kind() == Value::Kind::string && item.is_tensor() &&
@@ -88,17 +122,11 @@ Value unflattened_value(const Value& value) {
       parts.tensors.emplace_back(name.as_string(), item.as_tensor());
   }
   if (const Value* context = value.find(kContext)) parts.context = *context;
-  const std::string& name = part(value, kDType, Value::Kind::string).as_string();
-  const auto dtype = dtype_from_name(name);
-  if (!dtype) throw ValueError(concat("a user-defined tensor of an unknown dtype, ", name));
-  Layout like{numbers(part(value, kShape, Value::Kind::list)),
-              numbers(part(value, kStride, Value::Kind::list)), 0, *dtype, Device::cpu()};
+  Layout like{record.shape, record.stride, 0, record.dtype, Device::cpu()};
   if (!parts.tensors.empty()) like.device = parts.tensors[0].second.device();
   const Tensor made = unflatten(type, parts, like);
-  if (part(value, kParameter, Value::Kind::boolean).as_bool())
-    BodyEditor::set_parameter(made.body(), true);
-  if (part(value, kRequiresGrad, Value::Kind::boolean).as_bool())
-    BodyEditor::set_requires_grad(made.body(), true);
+  if (record.parameter) BodyEditor::set_parameter(made.body(), true);
+  if (record.requires_grad) BodyEditor::set_requires_grad(made.body(), true);
   return made;
 }
 

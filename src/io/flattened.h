@@ -22,7 +22,7 @@ Value with_flattened(const Value& tree);
 // Whether it is such a dict.
 bool is_flattened(const Value& value) noexcept;
 // The tensor of such a dict, if its class is registered; else the dict. ValueError for a dict that
-// is not complete.
+// is not complete, or whose shape, strides and dtype no tensor can have: the class does not see it.
 Value unflattened_value(const Value& value);
 
 // The tree with such tensors in the place of the dicts whose classes are registered.
