@@ -41,6 +41,7 @@ is executed, and its bytes are compared with their checksums. OUT appears whole 
   --strict              refuse what OUT's format cannot hold as it is
   --force               replace OUT if there is one
   --memory SIZE         about what may be used (1GiB)
+  --any-size            also if OUT is much larger than IN: more than 64 times and 1 GiB
   --dry-run             print what would be done, and write nothing
   --no-sync             do not wait for the disk
   --follow-links        the files an index names may be links out of its folder
@@ -94,7 +95,7 @@ struct Options {
        has_path = false, has_strip = false, has_add = false, has_memory = false;
   std::vector<std::string> dtype_for, rename, rename_re;
   bool compact = false, strict = false, force = false, dry_run = false, no_sync = false,
-       follow_links = false;
+       follow_links = false, any_size = false;
 };
 
 bool ends_in(const std::string& name, std::initializer_list<std::string_view> endings) {
@@ -161,6 +162,7 @@ std::string understand(const Options& given, ConvertOptions& options) {
   save.durable = !given.no_sync;
   save.dry_run = given.dry_run;
   options.follow_links = given.follow_links;
+  options.any_size = given.any_size;
   return {};
 }
 
@@ -236,7 +238,8 @@ int convert(const std::vector<std::string>& arguments) {
                  {"--force", &given.force},
                  {"--dry-run", &given.dry_run},
                  {"--no-sync", &given.no_sync},
-                 {"--follow-links", &given.follow_links}},
+                 {"--follow-links", &given.follow_links},
+                 {"--any-size", &given.any_size}},
                 {{"file to read", &given.in}, {"file to write", &given.out}})) {
     case Parsed::wrong: return kUsage;
     case Parsed::help: return written();

@@ -38,6 +38,10 @@ struct ConvertOptions {
   // About so many bytes are used at once. ValueError if a tensor that cannot be read in pieces (it
   // is deflated, or has gaps that the target cannot have) needs more.
   std::uint64_t memory = std::uint64_t{1} << 30;
+  // Also if the target is much more than the source stores: its bytes 64 times and 1 GiB. Tensors
+  // that repeat few bytes are written out in safetensors, and a small file may have many of them.
+  // ValueError unless this is said.
+  bool any_size = false;
   // How the target is written, and who is told. With dry_run, nothing is, and the report says what
   // would be.
   SaveOptions save = {};

@@ -128,7 +128,7 @@ ConvertReport convert(const std::string& from, const std::string& to,
   reading.filter = options.filter;
   LeftInFile left;
   Value tree = load_document(*document, nullptr, reading, &left);
-  FileSupply files(left);
+  FileSupply files(left, options.any_size);
   Overlay overlay(files);
   ConvertReport report;
   tree = Conversion(*document, overlay, options).run(tree, report.tensors);

@@ -1,15 +1,19 @@
 #include "io/file_payload.h"
 
 #include <algorithm>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <vector>
 
+#include "base/checked.h"
+#include "base/text.h"
 #include "io/compression.h"
 #include "io/inflated_slot.h"
 #include "io/source.h"
 #include "io/storage_reader.h"
 #include "kernels/cast.h"
+#include "tenon/error.h"
 
 namespace tenon {
 
@@ -163,8 +167,19 @@ void FileSupply::check_unchanged() const {
   for (const Source* source : sources) source->check_unchanged();
 }
 
-FileSupply::FileSupply(const LeftInFile& records)
-    : records_(records), slot_(std::make_shared<InflatedSlot>()) {}
+FileSupply::FileSupply(const LeftInFile& records, bool any_size)
+    : records_(records), any_size_(any_size), slot_(std::make_shared<InflatedSlot>()) {}
+
+void FileSupply::will_write(std::uint64_t bytes) {
+  constexpr std::uint64_t kFree = std::uint64_t{1} << 30, kTimes = 64;
+  written_ = checked_add(written_, bytes).value_or(std::numeric_limits<std::uint64_t>::max());
+  std::uint64_t stored = 0;
+  for (const auto& [identity, left] : records_) stored += left.record.stored;
+  if (any_size_ || written_ / kTimes <= stored + kFree / kTimes) return;
+  throw ValueError(concat("convert: ", stored, " bytes of storages would become at least ",
+                          written_, ", as tensors repeat them or they are deflated: choose some ",
+                          "with .filter (--filter), or allow it with .any_size (--any-size)"));
+}
 
 bool FileSupply::has_bytes(const Tensor& tensor) const {
   return records_.contains(tensor.storage().identity());

@@ -21,15 +21,19 @@ class InflatedSlot;
 // their checksums.
 class FileSupply final : public Supply {
  public:
-  explicit FileSupply(const LeftInFile& records);
+  // Unless any size is wanted, a target of much more bytes than the files store is refused.
+  FileSupply(const LeftInFile& records, bool any_size);
 
   bool has_bytes(const Tensor& tensor) const override;
   std::shared_ptr<Payload> storage(const Tensor& tensor) override;
   std::string location(const Tensor& tensor) const override;
+  void will_write(std::uint64_t bytes) override;
   void check_unchanged() const override;
 
  private:
   const LeftInFile& records_;
+  bool any_size_;
+  std::uint64_t written_ = 0;
   std::shared_ptr<InflatedSlot> slot_;
   std::unordered_map<const void*, std::shared_ptr<Payload>> payloads_;
 };

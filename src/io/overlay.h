@@ -20,6 +20,7 @@ class Overlay final : public Supply {
   bool has_bytes(const Tensor& tensor) const override;
   std::shared_ptr<Payload> storage(const Tensor& tensor) override;
   std::string location(const Tensor& tensor) const override;
+  void will_write(std::uint64_t bytes) override { below_.will_write(bytes); }
   void check_unchanged() const override { below_.check_unchanged(); }
 
  private:

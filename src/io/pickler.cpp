@@ -472,7 +472,11 @@ class Pickler {
 Pickled pickled(const Value& value, Supply& supply) {
   Pickler pickler(supply);
   pickler.value(value, 0);
-  return pickler.finish();
+  Pickled done = pickler.finish();
+  std::uint64_t bytes = 0;
+  for (const auto& storage : done.storages) bytes += storage->size();
+  supply.will_write(bytes);
+  return done;
 }
 
 }  // namespace tenon

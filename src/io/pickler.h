@@ -20,6 +20,9 @@ class TENON_API Supply {
   virtual std::shared_ptr<Payload> storage(const Tensor& tensor) = 0;
   // The device the file will say: "cpu".
   virtual std::string location(const Tensor& tensor) const = 0;
+  // So many bytes of tensors are going to be written, beside those of calls before. ValueError if
+  // what they are made of does not warrant that.
+  virtual void will_write(std::uint64_t /*bytes*/) {}
   // When everything has been read: FormatError if a file it came from has changed meanwhile.
   virtual void check_unchanged() const {}
 };

@@ -62,6 +62,22 @@ SafetensorsPlan::SafetensorsPlan(const Value& tree, Supply& supply, bool strict)
   name_tensors(whole);
   describe(whole);
   find_aliases();
+  supply_.will_write(total_size());
+}
+
+// Tensors may repeat few bytes, so that together they are more than any file can be.
+std::uint64_t SafetensorsPlan::total_size() const {
+  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  std::uint64_t total = 0;
+  for (const NamedTensor& named : tensors_) {
+    const std::uint64_t own = size_of(named);
+    if (own > kMost - total) {
+      throw ValueError(concat("save: tensors that repeat their elements need more than ", kMost,
+                              " bytes together, up to ", named.name, ": leave some out"));
+    }
+    total += own;
+  }
+  return total;
 }
 
 void SafetensorsPlan::note(std::string text) {

@@ -33,8 +33,8 @@ struct NamedTensor {
 
 class SafetensorsPlan {
  public:
-  // ValueError if a name is taken twice or not to be had, and, if strict, for everything that would
-  // be a note.
+  // ValueError if a name is taken twice or not to be had, for more bytes than a file or the supply
+  // can give, and, if strict, for everything that would be a note.
   SafetensorsPlan(const Value& tree, Supply& supply, bool strict);
 
   const std::vector<NamedTensor>& tensors() const noexcept { return tensors_; }
@@ -49,6 +49,7 @@ class SafetensorsPlan {
   void name_tensors(const Value& tree);
   void find_aliases();
   void describe(const Value& tree);
+  std::uint64_t total_size() const;
   void note(std::string text);
   std::string facts_of(const NamedTensor& tensor, const NamedTensor& carrier,
                        std::size_t place) const;

@@ -72,26 +72,30 @@ struct Archive {
   std::vector<std::pair<std::string, std::string>> storages;  // their keys and bytes
   std::string byte_order = "little";
   std::size_t alignment = 64;  // of storages, as PyTorch has it
+  std::uint64_t inflated = 0;  // if not 0, storages are said to be so many bytes, deflated
 
   std::string bytes() const {
     std::string out, directory;
     std::size_t count = 0;
-    const auto add = [&](const std::string& name, const std::string& data, std::size_t align) {
+    const auto add = [&](const std::string& name, const std::string& data, bool is_storage) {
       const std::string full = "archive/" + name;
-      const std::string facts = little(0, 8) + little(crc32(std::as_bytes(std::span(data))), 4) +
-                                little(data.size(), 4) + little(data.size(), 4) +
-                                little(full.size(), 2);
+      const bool deflated = is_storage && inflated != 0;
+      const std::string facts =
+          little(0, 2) + little(deflated ? 8 : 0, 2) + little(0, 4) +
+          little(crc32(std::as_bytes(std::span(data))), 4) + little(data.size(), 4) +
+          little(deflated ? inflated : data.size(), 4) + little(full.size(), 2);
       const std::size_t start = out.size(), behind = start + 30 + full.size() + 4;
+      const std::size_t align = is_storage ? alignment : 1;
       const std::size_t padding = (align - behind % align) % align;
       directory += "PK\1\2" + little(0, 4) + facts + little(0, 12) + little(start, 4) + full;
       out += "PK\3\4" + little(0, 2) + facts + little(padding + 4, 2) + full + "FB" +
              little(padding, 2) + std::string(padding, 'Z') + data;
       ++count;
     };
-    add("data.pkl", "\x80\x02" + value + ".", 1);
-    add("byteorder", byte_order, 1);
-    for (const auto& [key, data] : storages) add("data/" + key, data, alignment);
-    add("version", "3\n", 1);
+    add("data.pkl", "\x80\x02" + value + ".", false);
+    add("byteorder", byte_order, false);
+    for (const auto& [key, data] : storages) add("data/" + key, data, true);
+    add("version", "3\n", false);
     const std::size_t start = out.size();
     return out + directory + "PK\5\6" + little(0, 4) + little(count, 2) + little(count, 2) +
            little(directory.size(), 4) + little(start, 4) + little(0, 2);

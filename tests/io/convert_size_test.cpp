@@ -1,0 +1,105 @@
+// Small files whose conversion would be large.
+#include <filesystem>
+
+#include "io/hand_made.h"
+#include "support/matchers.h"
+#include "support/temp_dir.h"
+#include "tenon/checkpoint.h"
+#include "tenon/convert.h"
+#include "tenon/save.h"
+
+namespace tenon {
+namespace {
+
+namespace hand = hand_made;
+
+// So many tensors of n elements, all of which are one byte of the file; each another one, so that
+// none lies in the others.
+std::string repeating(std::size_t tensors, std::int64_t n) {
+  std::vector<std::pair<std::string, std::string>> entries;
+  for (std::size_t i = 0; i < tensors; ++i) {
+    const std::string storage =
+        hand::storage("ByteStorage", "0", static_cast<std::int64_t>(tensors));
+    entries.emplace_back(std::to_string(i),
+                         hand::tensor(storage, static_cast<std::int64_t>(i), {n}, {0}));
+  }
+  return hand::Archive{hand::dict(entries), {{"0", std::string(tensors, 'x')}}}.bytes();
+}
+
+TEST(ConvertSize, MuchMoreThanIsStoredIsRefusedUnlessAskedFor) {
+  const TempDir dir;
+  const std::string path = dir.write("in.pth", repeating(10, std::int64_t{200} << 20));
+  for (const std::uint64_t shard_size : {std::uint64_t{0}, std::uint64_t{1'000'000}}) {
+    for (const bool dry_run : {false, true}) {
+      ConvertOptions options;
+      options.save = {.format = FileFormat::safetensors,
+                      .shard_size = shard_size,
+                      .durable = false,
+                      .dry_run = dry_run};
+      const std::string to = dir.file("out");
+      expect_error<ValueError>([&] { convert(path, to, options); }, "10 bytes", "2097152000",
+                               ".any_size", "--any-size");
+      EXPECT_FALSE(std::filesystem::exists(to));
+      // A part of it may be had.
+      options.filter = [](std::string_view name) { return name == "1"; };
+      options.save.dry_run = true;
+      EXPECT_NO_THROW(convert(path, to, options));
+    }
+  }
+  ConvertOptions options{.any_size = true};
+  options.save = {.format = FileFormat::safetensors, .dry_run = true};
+  EXPECT_GT(convert(path, dir.file("out"), options).bytes, std::uint64_t{2000} << 20);
+  // An archive holds them as they are.
+  EXPECT_LT(convert(path, dir.file("out.pth"), {}).bytes, 100'000u);
+}
+
+TEST(ConvertSize, AGibibyteAlwaysMayBe) {
+  const TempDir dir;
+  const std::string path = dir.write("in.pth", repeating(4, std::int64_t{200} << 20));
+  ConvertOptions options;
+  options.save.dry_run = true;
+  EXPECT_NO_THROW(convert(path, dir.file("out.safetensors"), options));
+}
+
+TEST(ConvertSize, MoreThanAnyFileCanBeDoesNotBecomeLittle) {
+  const TempDir dir;
+  // Together 2^64 bytes and 16.
+  const std::string path = dir.write("in.pth", repeating(4, (std::int64_t{1} << 62) + 4));
+  for (const bool any_size : {false, true}) {
+    ConvertOptions options{.any_size = any_size};
+    options.save.dry_run = true;
+    expect_error<ValueError>([&] { convert(path, dir.file("out.safetensors"), options); }, "bytes");
+  }
+  const Tensor one = ones({1}, {.dtype = uint8}), two = ones({1}, {.dtype = uint8}),
+               three = ones({1}, {.dtype = uint8});
+  const auto large = [](const Tensor& tensor) { return tensor.expand({std::int64_t{1} << 62}); };
+  expect_error<ValueError>(
+      [&] {
+        save(Value::dict({{"a", large(one)}, {"b", large(two)}, {"c", large(three)}}),
+             dir.file("a.safetensors"));
+      },
+      "bytes together", "leave some out");
+}
+
+TEST(ConvertSize, WhatIsDeflatedCountsAsItIsStored) {
+  const TempDir dir;
+  constexpr std::int64_t stored = 10'000'000, all = stored * 190;
+  const hand::Archive archive{
+      hand::dict({{"a", hand::tensor(hand::storage("ByteStorage", "0", all), 0, {all}, {1})}}),
+      {{"0", std::string(stored, 'x')}},
+      "little",
+      64,
+      static_cast<std::uint64_t>(all)};
+  const std::string path = dir.write("in.pth", archive.bytes());
+  for (const char* to : {"out.pth", "out.safetensors"}) {
+    ConvertOptions options{.memory = std::uint64_t{1} << 40};
+    options.save.dry_run = true;
+    expect_error<ValueError>([&] { convert(path, dir.file(to), options); }, "10000000 bytes",
+                             "1900000000", "deflated");
+    options.any_size = true;
+    EXPECT_NO_THROW(convert(path, dir.file(to), options));
+  }
+}
+
+}  // namespace
+}  // namespace tenon
