@@ -14,6 +14,7 @@
 #include "io/rebuild.h"
 #include "io/storage_classes.h"
 #include "io/tensors.h"
+#include "io/written_composites.h"
 #include "tenon/body.h"
 #include "tenon/error.h"
 
@@ -376,6 +377,7 @@ class Pickler {
   void object(const Value& value, int depth) {
     const std::string& name = value.object_name();
     check_whole_composite(value);
+    check_written_composite(value);
     if (name == kSparseName) return sparse(value, depth);
     if (name == kQuantizedName) return quantized(value, depth);
     if (name == kNestedName) return nested(value, depth);
@@ -428,7 +430,6 @@ class Pickler {
     const std::string& scheme = field(value, "qscheme").as_string();
     const bool by_channel = value.object_state().find("axis") != nullptr;
     const Shape& shape = field(value, "size").as_size();
-    check_dimensions(shape);
     out_.global("torch._utils", "_rebuild_qtensor");
     out_.mark();
     // Numbers of a few bits are kept as their bytes, which follow each other.
