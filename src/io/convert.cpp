@@ -1,6 +1,7 @@
 #include "tenon/convert.h"
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "io/file_payload.h"
 #include "io/loader.h"
 #include "io/overlay.h"
+#include "io/records.h"
 #include "io/saver.h"
 #include "io/source.h"
 #include "io/tree_map.h"
@@ -84,6 +86,7 @@ class Conversion {
     const bool stays = part || !overlay_.has_bytes(tensor);
     const DType chosen = stays ? old : wanted(name, old).value_or(old);
     check_grad(tensor, chosen, name);
+    if (itemsize(chosen) > itemsize(old)) check_wider(tensor, chosen, name);
     said.push_back(
         {name, name, old, chosen, static_cast<std::uint64_t>(tensor.numel() * itemsize(chosen))});
     if (!overlay_.has_bytes(tensor)) return;
@@ -92,6 +95,20 @@ class Conversion {
       target->made = overlay_.add(cast_payload(overlay_.storage(tensor), old, chosen),
                                   overlay_.location(tensor));
     }
+  }
+
+  // A tensor that repeats its elements may have as many as can be counted in bytes of its own dtype
+  // only.
+  static void check_wider(const Tensor& tensor, DType chosen, const std::string& name) {
+    TensorRecord record;
+    record.shape = tensor.layout().shape;
+    record.stride = tensor.layout().strides;
+    record.offset = tensor.layout().offset;
+    record.dtype = chosen;
+    constexpr auto kAnyBytes = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    const std::string wrong = wrong_geometry(record, kAnyBytes);
+    if (!wrong.empty())
+      throw ValueError(concat("convert: ", name, " cannot be ", info(chosen).name, ": ", wrong));
   }
 
   static void check_grad(const Tensor& tensor, DType chosen, const std::string& name) {

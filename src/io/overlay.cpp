@@ -1,6 +1,7 @@
 #include "io/overlay.h"
 
 #include <cstring>
+#include <limits>
 
 #include "core/body_editor.h"
 #include "io/tensors.h"
@@ -56,7 +57,9 @@ class PackedPayload final : public Payload {
   }
   bool divisible() const noexcept override { return false; }
   std::uint64_t whole() const noexcept override {
-    return 2 * size() + (storage_->memory() == nullptr ? storage_->whole() : 0);
+    constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
+    const std::uint64_t beside = storage_->memory() == nullptr ? storage_->whole() : 0;
+    return beside < kAll - 2 * size() ? 2 * size() + beside : kAll;  // sizes are below 2^63
   }
   void read(std::uint64_t /*offset*/, std::span<std::byte> into) override {
     const InMemory all = in_memory(*storage_);

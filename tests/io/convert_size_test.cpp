@@ -81,6 +81,29 @@ TEST(ConvertSize, MoreThanAnyFileCanBeDoesNotBecomeLittle) {
       "bytes together", "leave some out");
 }
 
+TEST(ConvertSize, ATensorThatCannotBeCountedInAWiderDTypeIsRefused) {
+  const TempDir dir;
+  constexpr std::int64_t most = std::int64_t{1} << 62;
+  const auto with = [&](std::int64_t offset, const std::vector<std::int64_t>& sizes) {
+    const std::string storage = hand::storage("UntypedStorage", "0", 1);
+    const std::vector<std::int64_t> strides(sizes.size(), 0);
+    return dir.write(
+        std::to_string(offset) + "-" + std::to_string(sizes[0]) + ".pth",
+        hand::Archive{
+            hand::dict({{"a", hand::tensor(storage, offset, sizes, strides, "float8_e5m2")}}),
+            {{"0", "x"}}}
+            .bytes());
+  };
+  for (const auto& path : {with(0, {most}), with(0, {0, most}), with(most, {0})}) {
+    for (const char* to : {"out.pth", "out.safetensors"}) {
+      ConvertOptions options{.dtype = float32, .any_size = true};
+      options.save.dry_run = true;
+      expect_error<ValueError>([&] { convert(path, dir.file(to), options); }, "a cannot be float32",
+                               "overflow");
+    }
+  }
+}
+
 TEST(ConvertSize, WhatIsDeflatedCountsAsItIsStored) {
   const TempDir dir;
   constexpr std::int64_t stored = 10'000'000, all = stored * 190;
