@@ -342,6 +342,7 @@ class Pickler {
   struct Known {
     std::string key;  // its address is the text's identity
     DType dtype;
+    bool empty;  // such a storage is of any dtype
   };
   void storage(const Tensor& tensor, DType dtype) {
     const bool untyped = !has_storage_class(dtype);
@@ -349,9 +350,10 @@ class Pickler {
     const auto [place, fresh] = known_.try_emplace(tensor.storage().identity());
     Known& known = place->second;
     if (fresh) {
-      known = {std::to_string(storages_.size()), elements};
-      storages_.push_back(whole_elements(supply_.storage(tensor), elements));
-    } else if (known.dtype != elements && storages_[std::stoull(known.key)]->size() != 0) {
+      std::shared_ptr<Payload> all = supply_.storage(tensor);
+      known = {std::to_string(storages_.size()), elements, all->size() == 0};
+      storages_.push_back(whole_elements(std::move(all), elements));
+    } else if (known.dtype != elements && !known.empty) {
       throw ValueError(concat("save: tensors that view the same data as different types (",
                               info(known.dtype).name, " and ", info(dtype).name,
                               ") cannot be saved in one file: save a clone() of one of them"));

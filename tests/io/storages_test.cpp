@@ -134,6 +134,13 @@ TEST(Storages, OneWithoutBytesIsOfAnyDType) {
   }
 }
 
+TEST(Storages, OneThatIsTooShortForAnElementHasBytesAllTheSame) {
+  const Tensor bytes = ones({7}, {.dtype = uint8});
+  const Tensor none = Tensor(
+      make_ref<Body>(Layout::packed(Shape({0}), float64, Device::cpu()), Storage(bytes.storage())));
+  expect_error<ValueError>([&] { save_to_memory(Value::list({none, bytes})); }, "float64", "uint8");
+}
+
 TEST(Storages, AMappedOneIsWhereItsElementsMayLie) {
   const TempDir dir;
   const hand::Archive archive{
