@@ -1,0 +1,31 @@
+"""What a case of the audit is: who writes its files, at which sizes, what is run over them, and what is required."""
+import collections
+
+INSPECT = ("inspect", "--json", "--hash", "IN")
+INERT = ("inspect", "--json", "--hash", "--inert", "IN")
+INERT_FILTER = ("inspect", "--json", "--inert", "--filter", "^a$", "IN")
+VERIFY = ("verify", "IN")
+EXTRACT = ("extract", "IN", "a", "-o", "OUT/a.npy")
+TO_PTH = ("convert", "IN", "OUT/out.pth")
+TO_SAFETENSORS = ("convert", "IN", "OUT/out.safetensors")
+FILTERED = ("convert", "--filter", "^a$", "IN", "OUT/out.pth")
+
+Case = collections.namedtuple("Case", "name make sizes commands expectation suffix extra")
+CASES = []
+
+
+def case(name, sizes=(None,), commands=(INSPECT,), expect="either", suffix=".pth", **extra):
+    """Registers a function from a size to the bytes of a file, or to {name: bytes} for a folder: a str instead of bytes is
+    another name of that file. Two sizes are two files: what is allowed grows with the file, and with nothing else."""
+
+    def register(make):
+        CASES.append(Case(name, make, sizes, commands, expect, suffix, extra))
+        return make
+
+    return register
+
+
+def allowed(size):
+    """Megabytes over an empty run, and seconds."""
+    megabytes = size / 2**20
+    return 64 + 20 * megabytes, max(1.0, megabytes)
