@@ -12,6 +12,7 @@ import re
 import sys
 
 import growth  # noqa: F401 (registers its cases)
+import wrong  # noqa: F401
 from cases import CASES, allowed
 from pickles import write
 
@@ -25,6 +26,8 @@ def write_folder(path, files):
     for name, content in files.items():
         if isinstance(content, str):
             kind, target = content.split(":", 1)
+            if os.path.lexists(os.path.join(path, name)):
+                os.unlink(os.path.join(path, name))
             if kind == "hard":
                 os.link(os.path.join(path, target), os.path.join(path, name))
             else:

@@ -10,6 +10,8 @@ Nobody may crash, hang, print raw control characters, leave files behind, or tak
 `convert` writes is read by `inspect` again, and its pickles by Python's own disassembler: only names of the table.
 """
 import argparse
+import hashlib
+import json
 import os
 import pathlib
 import pickletools
@@ -21,8 +23,6 @@ import sys
 import tempfile
 import time
 import zipfile
-
-import audit
 
 REFUSED = 3
 # Everything a checkpoint that we write may name.
@@ -40,29 +40,54 @@ TORCH = re.compile(r"Size|device|Tensor|[A-Z][A-Za-z0-9]*Storage|(float|bfloat|c
 
 
 class Outcome:
-    def __init__(self, status, seconds, megabytes, out, err):
-        self.status, self.seconds, self.megabytes, self.out, self.err = status, seconds, megabytes, out, err
+    def __init__(self, status, seconds, megabytes, scratch):
+        self.seconds, self.megabytes = seconds, megabytes
+        self.out, self.err = (scratch / "out").read_bytes(), (scratch / "err").read_bytes()
         self.killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
         self.code = None if self.killed else os.WEXITSTATUS(status)
 
 
-def run(program, arguments, scratch, seconds, slack):
-    out, err = scratch / "out", scratch / "err"
-    began = time.monotonic()
-    child = os.fork()
-    if child == 0:
-        os.chdir(scratch / "empty")
-        for path, number in ((out, 1), (err, 2)):
-            os.dup2(os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), number)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (2**30, 2**30))
-        if not slack:
-            resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
-        signal.alarm(seconds)
-        os.execv(program, [program, *arguments])
-    _, status, usage = os.wait4(child, 0)
-    took = time.monotonic() - began
-    return Outcome(status, took, usage.ru_maxrss / 1024, out.read_bytes(), err.read_bytes())
+def start(arguments, scratch, seconds, slack):
+    """In a child: becomes the program."""
+    os.chdir(scratch / "empty")
+    for name, number in (("out", 1), ("err", 2)):
+        os.dup2(os.open(scratch / name, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), number)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**30, 2**30))
+    if not slack:
+        resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
+    signal.alarm(seconds)
+    os.execv(arguments[0], arguments)
+
+
+class Launcher:
+    """A process that starts the others. The peak of a process begins with that of the one it is a copy of, and this one stays
+    small while its parent reads files."""
+
+    def __init__(self, scratch, slack):
+        self.scratch = scratch
+        asked, asking = os.pipe()
+        telling, told = os.pipe()
+        if os.fork() == 0:
+            os.close(asking)
+            self.serve(os.fdopen(asked), os.fdopen(told, "w"), slack)
+            os._exit(0)
+        os.close(asked)
+        self.asking, self.telling = os.fdopen(asking, "w"), os.fdopen(telling)
+
+    def serve(self, asked, told, slack):
+        for line in asked:
+            seconds, arguments = json.loads(line)
+            began = time.monotonic()
+            child = os.fork()
+            if child == 0:
+                start(arguments, self.scratch, seconds, slack)
+            _, status, usage = os.wait4(child, 0)
+            print(json.dumps([status, time.monotonic() - began, usage.ru_maxrss / 1024]), file=told, flush=True)
+
+    def run(self, seconds, *arguments):
+        print(json.dumps([seconds, arguments]), file=self.asking, flush=True)
+        return Outcome(*json.loads(self.telling.readline()), self.scratch)
 
 
 def control(text):
@@ -92,7 +117,8 @@ def not_ours(path):
         return None
     with zipfile.ZipFile(path) as archive:
         for entry in archive.namelist():
-            if entry.startswith("/") or ".." in entry.split("/") or not re.fullmatch(r"[\w./ +-]+", entry):
+            parts = entry.split("/")
+            if not {"", ".", ".."}.isdisjoint(parts) or "\\" in entry or ":" in entry or control(entry.encode()) or "\n" in entry:
                 return f"an entry {entry!r}"
         program = next(archive.read(entry) for entry in archive.namelist() if entry.endswith("/data.pkl"))
     try:
@@ -104,55 +130,119 @@ def not_ours(path):
     return None
 
 
-def wrong(case, command, outcome, empty, slack, written, again):
+def wrong_ending(case, command, outcome):
     if outcome.killed:
         return "hangs" if outcome.killed == signal.SIGALRM else f"killed by signal {outcome.killed}"
     if outcome.code not in (0, REFUSED) and not (command[0] == "verify" and outcome.code == 1):
         return f"exit code {outcome.code}: {outcome.err[:200]!r}"
     if outcome.code != 0 and not outcome.err.strip():
         return "refused without a word"
-    if control(outcome.err) or (command[0] != "extract" and control(outcome.out)):
-        return f"a raw control character {control(outcome.err) or control(outcome.out)!r}"
+    found = control(outcome.err) or (command[0] != "extract" and control(outcome.out))
+    if found:
+        return f"a raw control character {found!r}"
     if outcome.code == 0 and case["expectation"] == "must_reject":
         return "accepted"
     if outcome.code != 0 and case["expectation"] == "must_load":
         return f"refused: {outcome.err[:300].decode(errors='replace')}"
-    if not slack and outcome.megabytes - empty > case["max_rss_mb"]:
-        return f"{outcome.megabytes - empty:.0f} MB, and {case['max_rss_mb']:.0f} are allowed"
-    if not slack and outcome.seconds > case["max_seconds"]:
-        return f"{outcome.seconds:.1f} s, and {case['max_seconds']:.1f} are allowed"
-    if outcome.code == 0 and command[0] == "convert":
-        return next((problem for path in written for problem in [not_ours(path) or again(path)] if problem), None)
-    if outcome.code != 0 and written:
-        return "refused, and something was written"
     return None
 
 
-def judge(program, case, folder, scratch, empty, options):
-    for command in case["commands"]:
-        out = scratch / "written"
-        shutil.rmtree(out, ignore_errors=True)
-        out.mkdir()
-        places = {"IN": str(folder / case["file"])}
-        arguments = [places.get(word, str(out) + word[3:] if word.startswith("OUT/") else word) for word in command]
-        most = 60 if options.slack else min(10 + int(case["max_seconds"]), 30)
-        outcome = run(program, arguments, scratch, most, options.slack)
-        written = [path for path in out.rglob("*") if path.is_file()]
+def too_much(case, outcome, empty):
+    if outcome.megabytes - empty > case["max_rss_mb"]:
+        return f"{outcome.megabytes - empty:.0f} MB, and {case['max_rss_mb']:.0f} are allowed"
+    if outcome.seconds > case["max_seconds"]:
+        return f"{outcome.seconds:.1f} s, and {case['max_seconds']:.1f} are allowed"
+    return None
 
-        def again(path):
-            read = run(program, ["inspect", "--json", str(path)], scratch, most, options.slack)
-            return None if read.code == 0 else f"what was written is refused: {read.err[:200]!r}"
 
-        problem = wrong(case, command, outcome, empty, options.slack, written, again)
-        if os.listdir(scratch / "empty"):
+class Judge:
+    def __init__(self, launcher, folder, empty, options):
+        self.launcher, self.folder, self.empty, self.options = launcher, folder, empty, options
+        self.out = launcher.scratch / "written"
+
+    def run(self, case, *arguments):
+        most = 60 if self.options.slack else min(10 + int(case["max_seconds"]), 30)
+        return self.launcher.run(most, self.options.program, *arguments)
+
+    def all_of(self, case):
+        for command in case["commands"]:
+            outcome, problem = self.one(case, command)
+            if self.options.table:
+                words = ascii(" ".join(word for word in command if word not in ("IN", "--json", "--hash")))[1:-1]
+                print(f"{case['name']:48} {words:34} {case['size']:8} bytes {outcome.seconds:6.2f} s "
+                      f"{outcome.megabytes - self.empty:6.0f} MB  exit {outcome.code}  {problem or ''}", flush=True)
+            elif problem:
+                print(f"{case['name']}: tenon {' '.join(command)}: {problem}", flush=True)
+            yield problem
+
+    def one(self, case, command):
+        shutil.rmtree(self.out, ignore_errors=True)
+        self.out.mkdir()
+        before = self.occupy(case, command) if "occupied" in case else None
+        words = {"IN": str(self.folder / case["file"])}
+        outcome = self.run(case, *(words.get(word, str(self.out) + word[3:] if word.startswith("OUT/") else word)
+                                   for word in command))
+        written = [path for path in self.out.rglob("*") if path.is_file()]
+        if before is not None:
+            untouched = self.contents() == before and outcome.code not in (0, None)
+            return outcome, None if untouched else "what was there is not as it was, or nothing was said"
+        problem = wrong_ending(case, command, outcome)
+        if not self.options.slack:
+            problem = problem or too_much(case, outcome, self.empty)
+        if os.listdir(self.launcher.scratch / "empty"):
             problem = problem or "left files behind"
-        if options.table:
-            print(f"{case['name']:48} {' '.join(w for w in command if w not in ('IN', '--json', '--hash')):34} "
-                  f"{case['size']:8} bytes {outcome.seconds:6.2f} s {outcome.megabytes - empty:6.0f} MB  "
-                  f"{'exit ' + str(outcome.code) if outcome.killed is None else 'killed'}  {problem or ''}", flush=True)
-        elif problem:
-            print(f"{case['name']}: tenon {' '.join(command)}: {problem}", flush=True)
-        yield problem
+        if outcome.code != 0 and written:
+            problem = problem or "refused, and something was written"
+        if problem is None and outcome.code == 0:
+            problem = self.wrong_answer(case, command, outcome, written)
+        return outcome, problem
+
+    def occupy(self, case, command):
+        """Something is where OUT is to be."""
+        place = self.out / command[-1].removeprefix("OUT/")
+        if case["occupied"] == "file":
+            place.write_bytes(b"mine")
+        else:
+            place.symlink_to(self.out / "elsewhere")
+            if case["occupied"] == "symbolic":
+                (self.out / "elsewhere").write_bytes(b"mine")
+        return self.contents()
+
+    def contents(self):
+        return {path.name: (path.is_symlink(), path.read_bytes() if path.exists() else None) for path in self.out.iterdir()}
+
+    def wrong_answer(self, case, command, outcome, written):
+        if command[0] == "inspect" and "value" in case:
+            got = json.loads(outcome.out)["values"]["v"]
+            return None if got == case["value"] else f"{got!r}, and Python has {case['value']!r}"
+        for path in written if command[0] == "convert" else ():
+            again = self.run(case, "inspect", "--json", "--hash", str(path))
+            problem = not_ours(path)
+            if problem is None and again.code != 0:
+                problem = f"what was written is refused: {again.err[:200]!r}"
+            if problem is None and case.get("agree"):
+                problem = self.disagreement(case, again)
+            if problem:
+                return problem
+        if command[0] == "extract" and case.get("agree"):
+            content = written[0].read_bytes()
+            raw = content[10 + int.from_bytes(content[8:10], "little"):]
+            first = self.hashes(self.run(case, "inspect", "--json", "--hash", str(self.folder / case["file"])))
+            if first.get("a") != hashlib.sha256(raw).hexdigest():
+                return "extract and inspect disagree"
+        return None
+
+    @staticmethod
+    def hashes(outcome):
+        return {tensor["name"]: tensor["sha256"] for tensor in json.loads(outcome.out)["tensors"]} if outcome.out else {}
+
+    def disagreement(self, case, again):
+        """What was written has the elements that were read."""
+        first = self.hashes(self.run(case, "inspect", "--json", "--hash", str(self.folder / case["file"])))
+        second = self.hashes(again) if again.code == 0 else {}
+        if first != second:
+            return f"other elements than before: {sorted(set(first.items()) ^ set(second.items()))[:4]}"
+        return None
 
 
 def main():
@@ -162,16 +252,18 @@ def main():
     parser.add_argument("--slack", action="store_true")
     parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
-    program, failed, total = os.path.abspath(options.program), 0, 0
+    options.program, failed, total = os.path.abspath(options.program), 0, 0
     with tempfile.TemporaryDirectory() as place:
         scratch = pathlib.Path(place)
         (scratch / "empty").mkdir()
-        folder = scratch / "files"
-        cases = [case for case in audit.write_all(str(folder), options.only)]
         (scratch / "nothing").write_bytes(b"")
-        empty = run(program, ["inspect", str(scratch / "nothing")], scratch, 60, options.slack).megabytes
-        for case in cases:
-            for problem in judge(program, case, folder, scratch, empty, options):
+        launcher = Launcher(scratch, options.slack)
+        empty = launcher.run(60, options.program, "inspect", str(scratch / "nothing")).megabytes
+        judge = Judge(launcher, scratch / "files", empty, options)
+        import audit  # after the launcher, which stays small
+
+        for case in audit.write_all(str(scratch / "files"), options.only):
+            for problem in judge.all_of(case):
                 total, failed = total + 1, failed + (problem is not None)
     print(f"{total - failed} of {total} runs are as they should be")
     return 1 if failed else 0

@@ -5,12 +5,17 @@ from cases import (EXTRACT, FILTERED, INERT, INERT_FILTER, INSPECT, TO_PTH, TO_S
 from pickles import *
 
 ONE = {"0": bytes(4)}
-DATA = 200  # the memo number of a tensor of one float
+DATA, X, Y, INDICES = 200, 201, 202, 203  # memo numbers: of a tensor of one float, of two short texts, of an index
 
 
 def with_data(value, *more):
-    """A tensor in the memo as DATA, and a value that uses it."""
-    return dic((text("a"), keep(DATA, tensor(storage("0", 1)))), *more, (text("v"), value))
+    """A tensor and texts in the memo, and a value that uses them. Texts in several places are made once, and not charged."""
+    texts = lst(keep(X, text("x")), keep(Y, text("y")), get(X), get(Y))
+    return dic((text("t"), texts), (text("a"), keep(DATA, tensor(storage("0", 1)))), *more, (text("v"), value))
+
+
+def pair(x, y):
+    return dic((get(X), x), (get(Y), y))
 
 
 def shared(value, count, number=0):
@@ -31,21 +36,25 @@ def doubling(function, arguments, levels):
 
 
 def holding(value):
-    return with_attributes(get(DATA), fields(x=value))
+    return with_attributes(get(DATA), dic((get(X), value)))
+
+
+def held_indices(value):
+    return with_attributes(get(INDICES), dic((get(X), value)))
 
 
 SHARING = {
-    "state": (STATEFUL, lambda a, b: (get(DATA), FALSE, HOOKS, fields(x=a, y=b))),
-    "state_pair": (STATEFUL, lambda a, b: (get(DATA), FALSE, HOOKS, tup(fields(x=a), fields(y=b)))),
-    "parameter": (PARAMETER, lambda a, b: (with_attributes(get(DATA), fields(x=a, y=b)), FALSE, HOOKS)),
-    "from_type": (FROM_TYPE, lambda a, b: (TENSOR_V2, TENSOR, TENSOR_ARGUMENTS, fields(x=a, y=b))),
-    "ordered_dict": (ORDERED, lambda a, b: (lst(tup(text("x"), a), tup(text("y"), b)),)),
-    "ordered_dict_of_dict": (ORDERED, lambda a, b: (fields(x=a, y=b),)),
-    "counter": (glob("collections", "Counter"), lambda a, b: (fields(x=a, y=b),)),
+    "state": (STATEFUL, lambda a, b: (get(DATA), FALSE, HOOKS, pair(a, b))),
+    "state_pair": (STATEFUL, lambda a, b: (get(DATA), FALSE, HOOKS, tup(dic((get(X), a)), dic((get(Y), b))))),
+    "parameter": (PARAMETER, lambda a, b: (with_attributes(get(DATA), pair(a, b)), FALSE, HOOKS)),
+    "from_type": (FROM_TYPE, lambda a, b: (TENSOR_V2, TENSOR, TENSOR_ARGUMENTS, pair(a, b))),
+    "ordered_dict": (ORDERED, lambda a, b: (lst(tup(get(X), a), tup(get(Y), b)),)),
+    "ordered_dict_of_dict": (ORDERED, lambda a, b: (pair(a, b),)),
+    "counter": (glob("collections", "Counter"), lambda a, b: (pair(a, b),)),
     "set": (glob("builtins", "set"), lambda a, b: (lst(a, b),)),
     "frozenset": (glob("builtins", "frozenset"), lambda a, b: (tup(a, b),)),
     "nested": (NESTED, lambda a, b: (holding(a), holding(b), get(DATA), get(DATA))),
-    "sparse": (SPARSE, lambda a, b: (COO, tup(holding(a), holding(b), numbers(1)))),
+    "sparse": (SPARSE, lambda a, b: (COO, tup(held_indices(a), holding(b), numbers(1)))),
     "quantized": (QUANTIZED, lambda a, b: (storage("1", 1, glob("torch", "QInt8Storage")), integer(0), numbers(1),
                                            numbers(1), tup(PER_CHANNEL, holding(a), holding(b), integer(0)),
                                            FALSE, HOOKS)),
@@ -65,7 +74,8 @@ def sharing(name):
 
     def make(levels):
         first = (lambda a, b: arguments(innermost, innermost) if a == NONE else arguments(a, b)) if innermost else arguments
-        return pth(with_data(doubling(function, first, levels)), {**ONE, "1": b"\0"})
+        index = (text("i"), keep(INDICES, tensor(storage("2", 1, LONG), (1, 1))))
+        return pth(with_data(doubling(function, first, levels), index), {**ONE, "1": b"\0", "2": bytes(8)})
 
     case(f"b.shared_arguments.{name}", (18, 120), (INERT if name.startswith("object") else INSPECT,))(make)
 
@@ -105,15 +115,23 @@ def _(levels):
     return pth(with_data(dag(levels)), ONE)
 
 
+@case("b.set_of_shared_tuples", (20, 60), (INSPECT, TO_PTH))
+def _(levels):
+    value = integer(1)
+    for level in range(levels):
+        value = tup(keep(1000 + level, value), get(1000 + level))
+    return pth(call(glob("builtins", "set"), lst(value, integer(1), value)))
+
+
 # ---- B. Work for each of many tensors or places, over something large that they share.
 
 
-@case("b.shared_metadata", (5000, 50000))
+@case("b.shared_metadata", (5000, 100_000))
 def _(n):
     metadata = keep(0, dic(*[(text("conj") if i == 0 else get(1), FALSE) for i in range(n)]).replace(
         text("conj"), keep(1, text("conj")), 1))
     arguments = keep(2, tup(storage("0", 1), integer(0), numbers(1), numbers(1), FALSE, HOOKS, metadata))
-    return pth(lst(TENSOR_V2 + arguments + b"R", (TENSOR_V2 + get(2) + b"R") * (n // 5)), ONE)
+    return pth(lst(keep(3, TENSOR_V2) + arguments + b"R", (get(3) + get(2) + b"R") * n), ONE)
 
 
 @case("b.shared_attributes", (500, 5000))
@@ -138,10 +156,14 @@ def _(n):
     return pth(lst(b"}(" + key + NONE + small + b"u", (b"}(" + get(0) + NONE + small + b"u") * (n // 50)))
 
 
+def again(of, count):
+    """A storage, and others with the same id: three bytes each."""
+    return keep(0, of[:-1]) + b"Q" + (get(0) + b"Q") * count
+
+
 @case("b.long_key_of_meta_storages", (100_000, 1_000_000))
 def _(n):
-    first = storage(keep(0, text(long_text(n))), 1, location="meta")
-    return pth(lst(tensor(first), tensor(storage(get(0), 1, location="meta")) * (n // 100)))
+    return pth(lst(again(storage(long_text(n), 1, location="meta"), n // 10)))
 
 
 @case("b.long_key_without_storage", (100_000, 1_000_000))
@@ -151,30 +173,33 @@ def _(n):
 
 @case("b.long_location", (100_000, 1_000_000), (INSPECT, EXTRACT))
 def _(n):
-    first = storage("0", 1, location=keep(0, text(long_text(n))))
-    return pth(fields(a=tensor(first), b=lst(tensor(storage("0", 1, location=get(0))) * (n // 100))), ONE)
+    of = storage("0", 1, location=long_text(n))
+    return pth(fields(a=tensor(of), b=lst(again(of, n // 10))), ONE)
 
 
 def coo(indices, values, size):
     return call(SPARSE, COO, tup(indices, values, size))
 
 
-@case("b.sparse_sharing_indices", (100, 2000))
+def sharing_parts(indices, values, n):
+    """So many sparse tensors of the same parts."""
+    parts = keep(4, tup(indices, values, numbers(9)))
+    return lst(parts, keep(3, SPARSE) + keep(2, tup(COO, get(4))) + b"R", (get(3) + get(2) + b"R") * n)
+
+
+@case("b.sparse_sharing_indices", (1_000, 20_000))
 def _(n):
     count = 50 * n
     indices = keep(0, tensor(storage("1", count, LONG), (1, count), (count, 1)))
     values = keep(1, tensor(storage("0", 1), (count,), (0,)))
-    data = keep(2, tup(indices, values, numbers(9)))
-    return pth(lst(call(SPARSE, COO, data), (SPARSE + COO + get(2) + b"\x86R") * n), {**ONE, "1": bytes(8 * count)},
-               deflated=("data/1", "data.pkl"))
+    return pth(sharing_parts(indices, values, n), {**ONE, "1": bytes(8 * count)}, deflated=("data/1", "data.pkl"))
 
 
-@case("b.sparse_sharing_expanded_indices", (20, 300), (INSPECT, TO_SAFETENSORS))
+@case("b.sparse_sharing_expanded_indices", (20, 2_000), (INSPECT, TO_SAFETENSORS))
 def _(n):
     count = 1_000_000
-    data = keep(2, tup(tensor(storage("1", 1, LONG), (1, count), (0, 0)), tensor(storage("0", 1), (count,), (0,)),
-                       numbers(9)))
-    return pth(lst(call(SPARSE, COO, data), (SPARSE + COO + get(2) + b"\x86R") * n), {**ONE, "1": bytes(8)})
+    indices = tensor(storage("1", 1, LONG), (1, count), (0, 0))
+    return pth(sharing_parts(indices, tensor(storage("0", 1), (count,), (0,)), n), {**ONE, "1": bytes(8)})
 
 
 @case("b.modules_sharing_hidden_names", (1000, 10000), (INERT,))
@@ -232,12 +257,13 @@ def _(n):
                                  for i in range(n)]})
 
 
-@case("b.deflated_storages_in_turn", (100, 1500), (INSPECT, TO_SAFETENSORS))
+@case("b.deflated_storages_in_turn", (20, 3_000), (INSPECT, TO_SAFETENSORS))
 def _(n):
-    count = 1_000_000
+    count = 4_000_000
     one = [tensor(keep(i, storage(str(i), count)), (1,), None, 0) for i in (0, 1)]
-    again = b"".join(tensor(get(i % 2), (1,), None, i // 2) for i in range(2, n))
-    return pth(lst(*one, again), {"0": bytes(4 * count), "1": bytes(4 * count)}, deflated=("data/0", "data/1"))
+    shared_parts = [keep(2, TENSOR_V2), keep(3, numbers(1)), keep(4, HOOKS)]
+    others = (get(2) + tup(get(i % 2), integer(i // 2), get(3), get(3), FALSE, get(4)) + b"R" for i in range(2, n))
+    return pth(lst(*one, tup(numbers(), *shared_parts[1:]), tup(shared_parts[0]) + b"0", *others), {"0": bytes(4 * count), "1": bytes(4 * count)}, deflated=("data/0", "data/1"))
 
 
 @case("b.colliding_names_of_uninitialized", (5_000, 40_000), (INSPECT, TO_PTH))
@@ -308,14 +334,13 @@ def _(n):
 
 @case("c.legacy_long_key_again", (50_000, 500_000))
 def _(n):
-    made = tensor(storage(keep(0, text("k" * n)), 1)), tensor(storage(get(0), 1)) * (n // 100)
-    return legacy(lst(*made), [text("k" * n)], [(1, bytes(4))])
+    return legacy(lst(again(storage("k" * n, 1), n // 5)), [text("k" * n)], [(1, bytes(4))])
 
 
-@case("c.attribute_name", (50_000, 500_000))
+@case("c.attribute_name", (5_000, 50_000))
 def _(n):
-    arguments = keep(1, tup(get(DATA), FALSE, HOOKS, dic((text("n" * n), NONE))))
-    return pth(with_data(lst(keep(0, STATEFUL) + arguments + b"R", (get(0) + get(1) + b"R") * (n // 10))), ONE)
+    arguments = keep(1, tup(get(DATA), FALSE, HOOKS, dic((get(2), NONE))))
+    return pth(with_data(lst(keep(2, text("n" * n)), keep(0, STATEFUL) + arguments + b"R", (get(0) + get(1) + b"R") * (n // 10))), ONE)
 
 
 def many_objects(names, n):
@@ -329,8 +354,7 @@ def _(n):
 
 @case("c.inert_names_on_the_stack", (20_000, 200_000), (INERT,))
 def _(n):
-    module_name = keep(2, text("m" * 1024))
-    return pth(lst(module_name + module_name[:0] + get(2) + b"\x93", (get(2) + get(2) + b"\x93") * n))
+    return pth(lst(keep(2, text("m" * 1024)) + get(2) + b"\x93", (get(2) + get(2) + b"\x93") * n))
 
 
 @case("c.inert_global_again", (20_000, 200_000), (INERT,))
@@ -341,7 +365,7 @@ def _(n):
 @case("c.repr_of_a_key", (20_000, 1_000_000))
 def _(n):
     part = keep(0, raw(bytes(n)))
-    return pth(lst(dic((tup(part, get(0) * 63), b"]"))))
+    return pth(lst(dic((tup(part, *[get(0)] * 63), b"]"))))
 
 
 @case("c.repr_of_a_key_again", (20_000, 200_000))
@@ -426,7 +450,7 @@ for one in ("hard", "symbolic"):
     case(f"c.one_shard_under_many_names.{one}", (4, 40))(many_names(one))
 
 
-@case("c.pruning", (1_000, 10_000), (FILTERED,))
+@case("c.pruning", (6_000, 60_000), (FILTERED,))
 def _(n):
     part = dic(*((integer(i), NONE) for i in range(n)))
-    return pth(fields(a=tensor(storage("0", 1)), b=tensor(storage("0", 1)), v=shared(part, n // 2)), ONE)
+    return pth(fields(a=tensor(storage("0", 1)), b=tensor(storage("0", 1)), v=shared(part, 1_000)), ONE)

@@ -143,10 +143,9 @@ def legacy(value, keys=(), storages=()):
     return out + b"".join(struct.pack("<q", count) + content for count, content in storages)
 
 
-def safetensors(tensors, values=None, notes=None, state_dict=True):
-    """`tensors`: name -> (dtype, shape, bytes); `values`: what tenon.values holds as "attributes" or "tree"."""
-    header, data = {}, b""
-    metadata = {}
+def safetensors(tensors, values=None, notes=None, metadata=None):
+    """`tensors`: name -> (dtype, shape, bytes); `values` and `notes`: what is under tenon.values and tenon.tensors."""
+    header, data, metadata = {}, b"", dict(metadata or {})
     if values is not None:
         metadata["tenon.values"] = json.dumps(values)
     if notes is not None:
