@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs the command over the files of audit.py, and compares what comes of it with what is required.
 
-usage: audit_run.py TENON [--only REGEX] [--slack] [--table]
+usage: audit_run.py TENON [--loader HOSTILE_LOAD] [--only REGEX] [--slack] [--table]
 
---only: the cases whose names match. --slack: sanitizers take more memory and time than the limits are for.
+--loader: what calls the library itself; without it, that is left out. --only: the cases whose names match. --slack: sanitizers take more memory and time than the limits are for.
 --table: a line for each run, with its seconds and megabytes, also of those that are as they should be.
 
 Nobody may crash, hang, print raw control characters, leave files behind, or take more than the manifest allows. What
@@ -140,6 +140,8 @@ def wrong_ending(case, command, outcome):
     found = control(outcome.err) or (command[0] != "extract" and control(outcome.out))
     if found:
         return f"a raw control character {found!r}"
+    if command[0] == "load" and outcome.err.count(b"\n") > 1:
+        return f"an error of several lines: {outcome.err[:200]!r}"
     if outcome.code == 0 and case["expectation"] == "must_reject":
         return "accepted"
     if outcome.code != 0 and case["expectation"] == "must_load":
@@ -162,10 +164,14 @@ class Judge:
 
     def run(self, case, *arguments):
         most = 60 if self.options.slack else min(10 + int(case["max_seconds"]), 30)
+        if arguments[0] == "load":
+            return self.launcher.run(most, self.options.loader, *arguments[1:])
         return self.launcher.run(most, self.options.program, *arguments)
 
     def all_of(self, case):
         for command in case["commands"]:
+            if command[0] == "load" and self.options.loader is None:
+                continue
             outcome, problem = self.one(case, command)
             if self.options.table:
                 words = ascii(" ".join(word for word in command if word not in ("IN", "--json", "--hash")))[1:-1]
@@ -215,8 +221,10 @@ class Judge:
         if command[0] == "inspect" and "value" in case:
             got = json.loads(outcome.out)["values"]["v"]
             return None if got == case["value"] else f"{got!r}, and Python has {case['value']!r}"
-        for path in written if command[0] == "convert" else ():
-            again = self.run(case, "inspect", "--json", "--hash", str(path))
+        for path in written if command[0] in ("convert", "load") else ():
+            # What can be loaded may be too much to list.
+            reading = ["load"] if command[0] == "load" else ["inspect", "--json", "--hash"]
+            again = self.run(case, *reading, str(path))
             problem = not_ours(path)
             if problem is None and again.code != 0:
                 problem = f"what was written is refused: {again.err[:200]!r}"
@@ -249,6 +257,7 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1])
     parser.add_argument("program")
     parser.add_argument("--only", default="")
+    parser.add_argument("--loader", type=os.path.abspath)
     parser.add_argument("--slack", action="store_true")
     parser.add_argument("--table", action="store_true")
     options = parser.parse_args()

@@ -9,6 +9,13 @@ EXTRACT = ("extract", "IN", "a", "-o", "OUT/a.npy")
 TO_PTH = ("convert", "IN", "OUT/out.pth")
 TO_SAFETENSORS = ("convert", "IN", "OUT/out.safetensors")
 FILTERED = ("convert", "--filter", "^a$", "IN", "OUT/out.pth")
+# Of hostile_load, which calls the library.
+LOAD = ("load", "IN")
+LOAD_INERT = ("load", "--inert", "IN")
+LOAD_INERT_FILTER = ("load", "--inert", "--filter", "a", "IN")
+LOAD_MMAP = ("load", "--mmap", "IN")
+LOAD_SAVE = ("load", "IN", "OUT/out.pth")
+LOAD_INERT_SAVE = ("load", "--inert", "IN", "OUT/out.pth")
 
 Case = collections.namedtuple("Case", "name make sizes commands expectation suffix extra")
 CASES = []

@@ -1,7 +1,8 @@
 """Files that are small, and whose reading took time or memory out of proportion: sections B and C of the audit."""
 import random
 
-from cases import (EXTRACT, FILTERED, INERT, INERT_FILTER, INSPECT, TO_PTH, TO_SAFETENSORS, VERIFY, case)
+from cases import (EXTRACT, FILTERED, INERT, INERT_FILTER, INSPECT, LOAD, LOAD_INERT, LOAD_INERT_FILTER, LOAD_MMAP, LOAD_SAVE,
+                   TO_PTH, TO_SAFETENSORS, VERIFY, case)
 from pickles import *
 
 ONE = {"0": bytes(4)}
@@ -77,7 +78,7 @@ def sharing(name):
         index = (text("i"), keep(INDICES, tensor(storage("2", 1, LONG), (1, 1))))
         return pth(with_data(doubling(function, first, levels), index), {**ONE, "1": b"\0", "2": bytes(8)})
 
-    case(f"b.shared_arguments.{name}", (18, 120), (INERT if name.startswith("object") else INSPECT,))(make)
+    case(f"b.shared_arguments.{name}", (18, 120), (INERT, LOAD_INERT) if name.startswith("object") else (INSPECT, LOAD))(make)
 
 
 for one in SHARING:
@@ -91,13 +92,13 @@ def dag(levels, leaf=b"]"):
     return value
 
 
-@case("b.inert_filter_of_a_module", (22, 60), (INERT_FILTER, INERT))
+@case("b.inert_filter_of_a_module", (22, 60), (INERT_FILTER, INERT, LOAD_INERT_FILTER, LOAD_INERT))
 def _(levels):
     float_one = keep(DATA, tensor(storage("0", 1)))
     return pth(module(parameters=fields(a=float_one, b=tensor(storage("0", 1))), other=dag(levels)), ONE)
 
 
-@case("b.inert_modules_in_modules", (18, 60), (INERT_FILTER, INERT))
+@case("b.inert_modules_in_modules", (18, 60), (INERT_FILTER, INERT, LOAD_INERT_FILTER, LOAD_INERT))
 def _(levels):
     value = module(parameters=fields(a=tensor(storage("0", 1))))
     for level in range(levels):
@@ -110,12 +111,12 @@ def _(levels):
     return pth(with_data(dag(levels)), ONE)
 
 
-@case("b.shared_lists", (22, 400), (INSPECT, TO_PTH, TO_SAFETENSORS, EXTRACT, VERIFY))
+@case("b.shared_lists", (22, 400), (INSPECT, TO_PTH, TO_SAFETENSORS, EXTRACT, VERIFY, LOAD, LOAD_SAVE))
 def _(levels):
     return pth(with_data(dag(levels)), ONE)
 
 
-@case("b.set_of_shared_tuples", (20, 60), (INSPECT, TO_PTH))
+@case("b.set_of_shared_tuples", (20, 60), (INSPECT, TO_PTH, LOAD, LOAD_SAVE))
 def _(levels):
     value = integer(1)
     for level in range(levels):
@@ -187,7 +188,7 @@ def sharing_parts(indices, values, n):
     return lst(parts, keep(3, SPARSE) + keep(2, tup(COO, get(4))) + b"R", (get(3) + get(2) + b"R") * n)
 
 
-@case("b.sparse_sharing_indices", (1_000, 20_000))
+@case("b.sparse_sharing_indices", (1_000, 20_000), (INSPECT, LOAD, LOAD_MMAP))
 def _(n):
     count = 50 * n
     indices = keep(0, tensor(storage("1", count, LONG), (1, count), (count, 1)))
@@ -195,7 +196,7 @@ def _(n):
     return pth(sharing_parts(indices, values, n), {**ONE, "1": bytes(8 * count)}, deflated=("data/1", "data.pkl"))
 
 
-@case("b.sparse_sharing_expanded_indices", (20, 2_000), (INSPECT, TO_SAFETENSORS))
+@case("b.sparse_sharing_expanded_indices", (20, 2_000), (INSPECT, TO_SAFETENSORS, LOAD))
 def _(n):
     count = 1_000_000
     indices = tensor(storage("1", 1, LONG), (1, count), (0, 0))
@@ -273,7 +274,7 @@ def _(n):
     return pth(dic((text(names[0]), call(lazy)), *((text(name), call(get(0))) for name in names[1:])))
 
 
-@case("b.colliding_names", (5_000, 40_000), (INSPECT, TO_PTH, TO_SAFETENSORS))
+@case("b.colliding_names", (5_000, 40_000), (INSPECT, TO_PTH, TO_SAFETENSORS, LOAD))
 def _(n):
     return pth(with_data(lst(*(dic((text(name), NONE)) for name in colliding(n)))), ONE)
 
@@ -408,7 +409,7 @@ def _(n):
     return pth(lst(keep(0, SPARSE) + arguments + b"R", (get(0) + get(1) + b"R") * (n // 2)), {**ONE, "1": b""})
 
 
-@case("c.expanded_sparse_indices", (10_000, 2**28), (INSPECT, TO_SAFETENSORS, TO_PTH))
+@case("c.expanded_sparse_indices", (10_000, 2**28), (INSPECT, TO_SAFETENSORS, TO_PTH, LOAD, LOAD_MMAP, LOAD_SAVE))
 def _(n):
     return pth(fields(a=coo(tensor(storage("1", 1, LONG), (1, n), (0, 0)), tensor(storage("0", 1), (n,), (0,)),
                             numbers(9))), {**ONE, "1": bytes(8)})

@@ -1,10 +1,10 @@
 """Files that were read, written or described wrongly: sections A, D and E of the audit."""
-from cases import EXTRACT, INERT, INSPECT, TO_PTH, TO_SAFETENSORS, case
+from cases import EXTRACT, INERT, INSPECT, LOAD, LOAD_INERT, LOAD_INERT_SAVE, LOAD_SAVE, TO_PTH, TO_SAFETENSORS, case
 from pickles import *
 
 ONE = {"0": bytes(4)}
 SAFE = {"suffix": ".safetensors"}
-BOTH = (TO_PTH, TO_SAFETENSORS)
+BOTH = (TO_PTH, TO_SAFETENSORS, LOAD_SAVE)
 
 # ---- A. Text that must not become a program. The second one has no dot, which some writers cut at, and ends in a line.
 
@@ -57,6 +57,8 @@ def names_as_text(evil):
 
 
 def hostile_text(which, evil):
+    case(f"a.inert_global.{which}", commands=(INERT, LOAD_INERT_SAVE))(
+        lambda: pth(fields(a=text("torch") + text(evil[6:]) + b"\x93")))
     case(f"a.qscheme.{which}", commands=BOTH, **SAFE)(lambda: quantized(evil))
     case(f"a.qscheme_and_more.{which}", commands=BOTH, **SAFE)(lambda: quantized("torch.per_tensor_affine", **{evil: 1}))
     for where in names_as_text(""):
@@ -75,7 +77,7 @@ def hostile_text(which, evil):
         case(f"a.{where}.{which}", commands=BOTH)(lambda make=make: pth(make(), ONE))
     case(f"a.stack_global.{which}", commands=(*BOTH, INSPECT), expect="must_reject")(
         lambda: pth(fields(a=text("torch") + text(evil[6:]) + b"\x93")))
-    case(f"a.stack_global_inert.{which}", commands=(INERT,))(
+    case(f"a.stack_global_inert.{which}", commands=(INERT, LOAD_INERT_SAVE))(
         lambda: pth(fields(a=text("torch") + text(evil[6:]) + b"\x93" + NO_ITEMS + b"R")))
 
 
@@ -199,7 +201,9 @@ CONTROL = {"ascii": "\x1b[2J\x07\r\n\x7f", "unicode": "\x9b\u202e\u2066", "tags"
 
 def said(name, make, commands=(INSPECT,), expect="either"):
     for which, control in CONTROL.items():
-        case(f"d.control_characters.{name}.{which}", commands=commands, expect=expect)(lambda control=control: make(control))
+        others = (LOAD_INERT,) if INERT in commands else (LOAD,)
+        case(f"d.control_characters.{name}.{which}", commands=commands + others, expect=expect)(
+            lambda control=control: make(control))
 
 
 said("key", lambda control: pth(dic((text(control), tensor(storage("0", 1)))), ONE), (INSPECT, ("inspect", "IN"), *BOTH), "must_load")
