@@ -229,7 +229,7 @@ class Judge:
             if problem is None and again.code != 0:
                 problem = f"what was written is refused: {again.err[:200]!r}"
             if problem is None and case.get("agree"):
-                problem = self.disagreement(case, again)
+                problem = self.disagreement(case, path)
             if problem:
                 return problem
         if command[0] == "extract" and case.get("agree"):
@@ -244,10 +244,10 @@ class Judge:
     def hashes(outcome):
         return {tensor["name"]: tensor["sha256"] for tensor in json.loads(outcome.out)["tensors"]} if outcome.out else {}
 
-    def disagreement(self, case, again):
+    def disagreement(self, case, path):
         """What was written has the elements that were read."""
-        first = self.hashes(self.run(case, "inspect", "--json", "--hash", str(self.folder / case["file"])))
-        second = self.hashes(again) if again.code == 0 else {}
+        first, second = (self.hashes(self.run(case, "inspect", "--json", "--hash", str(file)))
+                         for file in (self.folder / case["file"], path))
         if first != second:
             return f"other elements than before: {sorted(set(first.items()) ^ set(second.items()))[:4]}"
         return None
