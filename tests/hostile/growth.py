@@ -209,10 +209,12 @@ def _(n):
     return pth(lst(module(hidden=names), module(hidden=get(0)) * (n // 3)))
 
 
-@case("b.modules_sharing_parameters", (1000, 10000), (INERT,))
+@case("b.modules_sharing_parameters", (1000, 30000), (INERT, LOAD_INERT))
 def _(n):
     names = keep(0, fields(**{f"name{i}": NONE for i in range(n)}))
-    return pth(lst(module(parameters=names), module(parameters=get(0)) * n))
+    state = keep(1, fields(_parameters=names, _buffers=b"}", _modules=b"}"))
+    kind = keep(2, glob("m", "M"))
+    return pth(lst(kind + NO_ITEMS + b"\x81" + state + b"b", (get(2) + NO_ITEMS + b"\x81" + get(1) + b"b") * (2 * n)))
 
 
 @case("b.dicts_in_many_places", (2000, 20000))
