@@ -40,6 +40,11 @@ class Choices {
       out.push_back(static_cast<char>(byte()));
     return out;
   }
+  std::string letters(std::size_t n) {
+    std::string out = bytes(n);
+    for (char& c : out) c = static_cast<char>(c & 0x7f);
+    return out;
+  }
 
  private:
   const std::uint8_t* data_;

@@ -53,10 +53,11 @@ class Storage:
         self.dtype, self.count = dtype, count
 
 
-def device(kind, index=None):
-    if not isinstance(kind, str):
-        raise Wrong
-    return Named("device", kind if index is None else f"{kind}:{index}")
+class Device(Named):
+    def __new__(cls, kind, index=None):
+        if not isinstance(kind, str):
+            raise Wrong
+        return Named("device", kind if index is None else f"{kind}:{index}")
 
 
 def layout(name):
@@ -84,7 +85,7 @@ NAMES = {
     ("collections", "Counter"): collections.Counter,
     ("_codecs", "encode"): __import__("_codecs").encode,
     ("torch", "Size"): Size,
-    ("torch", "device"): device,
+    ("torch", "device"): Device,
     ("torch.serialization", "_get_layout"): layout,
     ("torch._utils", "_rebuild_tensor_v2"): rebuild_tensor,
 }

@@ -57,13 +57,13 @@ class Notes {
   explicit Notes(Choices& choices) : in_(choices) {}
 
   std::string values() {
-    if (in_.one_in(16)) return in_.bytes(40);
+    if (in_.one_in(16)) return in_.letters(40);
     std::string out = in_.one_in(3) ? R"({"state_dict": true, "attributes": )" : R"({"tree": )";
     out += value(0);
     return out + (in_.one_in(2) ? R"(, "added_format": true})" : "}");
   }
   std::string tensors() {
-    if (in_.one_in(16)) return in_.bytes(40);
+    if (in_.one_in(16)) return in_.letters(40);
     std::string out = "{";
     for (std::size_t n = in_.below(4); n > 0; --n)
       out += (out.size() > 1 ? ", " : "") + quoted(in_.of(kNames)) + ": " + facts();

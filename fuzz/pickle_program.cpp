@@ -1,6 +1,7 @@
 #include "pickle_program.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <string_view>
 #include <vector>
 
@@ -9,8 +10,9 @@ namespace tenon {
 namespace {
 
 constexpr const char* kTexts[] = {
-    "",    "a",       "b", "a.b",    "_metadata", "storage",   "cpu", "latin1",          "conj",
-    "neg", "version", "0", "cuda:0", "meta",      "torch.x\n", "é",   "torch.sparse_coo"};
+    "",       "a",      "b",         "a.b",      "_metadata",       "storage",
+    "cpu",    "latin1", "conj",      "neg",      "version",         "0",
+    "cuda:0", "meta",   "torch.x\n", "\xc3\xa9", "torch.sparse_coo"};
 constexpr const char* kGlobals[] = {
     "collections\nOrderedDict\n",
     "collections\nCounter\n",
@@ -43,13 +45,22 @@ constexpr const char* kGlobals[] = {
     "os\nsystem\n",
     "__main__\nNet\n",
 };
-constexpr const char* kStorages[] = {
-    "torch\nFloatStorage\n", "torch\nLongStorage\n",         "torch\nByteStorage\n",
-    "torch\nQInt8Storage\n", "torch\nComplexFloatStorage\n", "torch.storage\nUntypedStorage\n"};
+// Each has two storages of its own, so that most are described in one way.
+struct StorageClass {
+  const char* name;
+  std::int64_t size;  // bytes an element
+  std::size_t key;    // of the first
+};
+constexpr StorageClass kFloats{"torch\nFloatStorage\n", 4, 0}, kLongs{"torch\nLongStorage\n", 8, 2},
+    kQuantized{"torch\nQInt8Storage\n", 1, 4}, kBytes{"torch.storage\nUntypedStorage\n", 1, 6};
+constexpr StorageClass kStorages[] = {kFloats,
+                                      kLongs,
+                                      {"torch\nByteStorage\n", 1, 8},
+                                      {"torch\nBoolStorage\n", 1, 10},
+                                      {"torch\nComplexFloatStorage\n", 8, 12}};
 constexpr const char* kDTypes[] = {"torch\nfloat32\n", "torch\nuint16\n", "torch\nint64\n",
                                    "torch\nfloat8_e5m2\n"};
-constexpr const char* kLayouts[] = {"torch.sparse_coo", "torch.sparse_csr", "torch.sparse_csc",
-                                    "torch.sparse_bsr", "torch.strided"};
+constexpr const char* kLayouts[] = {"torch.sparse_coo", "torch.sparse_csr", "torch.sparse_csc"};
 
 class Program {
  public:
@@ -70,7 +81,7 @@ class Program {
   }
 
  private:
-  enum class Kind : std::uint8_t { mark, value, list, dict, tuple };
+  enum class Kind : std::uint8_t { mark, value, plain, list, dict, set, tuple, global, tensor };
 
   // ---- the stack as it will be
 
@@ -85,7 +96,7 @@ class Program {
   bool has(std::size_t n) const { return above_mark() >= n; }
   Kind top(std::size_t from = 1) const { return stack_[stack_.size() - from]; }
   void drop(std::size_t n) { stack_.resize(stack_.size() - n); }
-  void op(char code, int pushed, Kind kind = Kind::value) {
+  void op(char code, int pushed, Kind kind = Kind::plain) {
     out_ += code;
     for (int i = 0; i < pushed; ++i) stack_.push_back(kind);
   }
@@ -113,7 +124,7 @@ class Program {
     out_ += text;
   }
   void global(const char* name) {
-    op('c', 1);
+    op('c', 1, Kind::global);
     out_ += name;
   }
   void tuple(std::size_t n) {
@@ -123,68 +134,96 @@ class Program {
     op(n == 0 ? ')' : static_cast<char>(0x84 + n), 1, Kind::tuple);
   }
   void mark() { op('(', 1, Kind::mark); }
-  void call() {
+  void call(Kind made = Kind::value) {
     out_ += 'R';
     drop(2);
-    stack_.push_back(Kind::value);
+    stack_.push_back(made);
   }
-  void numbers(std::size_t n) {
-    if (n > 3) mark();
-    for (std::size_t i = 0; i < n; ++i) integer(in_.number());
-    tuple(n);
-  }
-  // Something from before, if there is any.
-  void known() {
-    if (memo_ == 0) return op('N', 1);
-    op('h', 1);
-    out_ += static_cast<char>(in_.below(memo_));
-  }
-  void part(std::string_view otherwise) {
-    if (in_.one_in(8))
-      known();
-    else
-      text(otherwise);
-  }
-
-  void storage() {
-    mark();
-    part("storage");
-    global(in_.of(kStorages));
-    text(std::string(1, static_cast<char>('0' + in_.below(4))));
-    part("cpu");
-    integer(in_.one_in(4) ? in_.number() : std::int64_t{4} << in_.below(4));
-    close('t');
-    drop(1);
-    op('Q', 1);
-  }
-  void tensor() {
-    const bool typed = in_.one_in(4);
-    global(typed ? "torch._utils\n_rebuild_tensor_v3\n" : "torch._utils\n_rebuild_tensor_v2\n");
-    mark();
-    storage();
-    integer(in_.one_in(3) ? in_.number() : 0);
-    const std::size_t dims = in_.below(3);
-    numbers(dims);
-    numbers(dims);
-    op(in_.one_in(5) ? '\x88' : '\x89', 1);
+  void empty_dict() {
     global("collections\nOrderedDict\n");
     tuple(0);
-    call();
-    if (typed) global(in_.of(kDTypes));
-    if (in_.one_in(6)) known();
+    call(Kind::dict);
+  }
+  void numbers(std::initializer_list<std::int64_t> values) {
+    for (const std::int64_t value : values) integer(in_.one_in(64) ? in_.number() : value);
+    tuple(values.size());
+  }
+  // Something from before, if there is any; now and then of another kind.
+  bool known(Kind kind) {
+    const bool any = in_.one_in(64);
+    const std::size_t first = in_.byte();
+    for (std::size_t tried = 0; tried < memo_.size(); ++tried) {
+      const std::size_t i = (first + tried) % memo_.size();
+      if (memo_[i] == Kind::mark || (memo_[i] != kind && !any)) continue;
+      op('h', 1, memo_[i]);
+      out_ += static_cast<char>(i);
+      return true;
+    }
+    return false;
+  }
+  void known() {
+    if (!known(static_cast<Kind>(1 + in_.below(8)))) op('N', 1);
+  }
+
+  void storage(const StorageClass& type) {
+    const std::size_t key = in_.one_in(64) ? in_.below(kProgramStorages) : type.key + in_.below(2);
+    mark();
+    text("storage");
+    global(type.name);
+    text(std::to_string(key));
+    text(key == 1 ? "cuda:0" : "cpu");
+    integer(in_.one_in(64) ? in_.number() : kProgramStorageBytes / type.size);
     close('t');
-    call();
+    drop(1);
+    op('Q', 1, Kind::value);
+  }
+  void tensor(const StorageClass& type, std::initializer_list<std::int64_t> sizes,
+              std::initializer_list<std::int64_t> strides) {
+    const bool typed = type.name == kBytes.name;
+    global(typed ? "torch._utils\n_rebuild_tensor_v3\n" : "torch._utils\n_rebuild_tensor_v2\n");
+    mark();
+    storage(type);
+    integer(in_.one_in(8) ? static_cast<std::int64_t>(in_.below(4)) : 0);
+    numbers(sizes);
+    numbers(strides);
+    op(in_.one_in(5) && type.name == kFloats.name ? '\x88' : '\x89', 1);
+    empty_dict();
+    if (typed) global(in_.of(kDTypes));
+    if (in_.one_in(12)) known(Kind::dict);
+    close('t');
+    call(Kind::tensor);
+  }
+  void tensor() {
+    if (in_.one_in(4) && known(Kind::tensor)) return;
+    const StorageClass& type = in_.one_in(5) ? kBytes : in_.of(kStorages);
+    const auto size = [&] { return static_cast<std::int64_t>(in_.below(3)); };
+    switch (in_.below(4)) {
+      case 0: return tensor(type, {}, {});
+      case 1: return tensor(type, {size()}, {size()});
+      case 2: return tensor(type, {size(), 1}, {1, size()});
+      default: return tensor(type, {2}, {in_.one_in(2) ? 0 : 1});
+    }
   }
   void sparse() {
+    const char* const layout = in_.of(kLayouts);
+    const bool coo = std::string_view(layout) == "torch.sparse_coo";
     global("torch._utils\n_rebuild_sparse_tensor\n");
     global("torch.serialization\n_get_layout\n");
-    text(in_.of(kLayouts));
+    text(layout);
     tuple(1);
     call();
     mark();
-    for (std::size_t n = 2 + in_.below(2); n > 0; --n) in_.one_in(4) ? known() : tensor();
-    numbers(in_.below(4));
-    if (in_.one_in(2)) op('\x89', 1);
+    // Each storage begins with 0, 1, 2.
+    if (coo) {
+      tensor(kLongs, {2, 1}, {1, 1});
+      tensor(kFloats, {1}, {1});
+    } else {
+      tensor(kLongs, {3}, {1});
+      tensor(kLongs, {2}, {1});
+      tensor(kFloats, {2}, {1});
+    }
+    numbers({2, 2});
+    if (coo && in_.one_in(2)) op('\x89', 1);
     close('t');
     tuple(2);
     call();
@@ -192,21 +231,24 @@ class Program {
   void quantized() {
     global("torch._utils\n_rebuild_qtensor\n");
     mark();
-    storage();
+    storage(kQuantized);
     integer(0);
-    numbers(1);
-    numbers(1);
+    numbers({2, 2});
+    numbers({2, 1});
     const bool channels = in_.one_in(2);
     mark();
     global(channels ? "torch\nper_channel_affine\n" : "torch\nper_tensor_affine\n");
-    channels ? tensor() : integer(in_.number());
-    channels ? tensor() : integer(in_.number());
-    if (channels) integer(in_.number());
+    if (channels) {
+      tensor(kFloats, {2}, {1});
+      tensor(kLongs, {2}, {1});
+      integer(in_.one_in(2) ? 0 : 1);
+    } else {
+      integer(in_.number());
+      integer(in_.number());
+    }
     close('t');
     op('\x89', 1);
-    global("collections\nOrderedDict\n");
-    tuple(0);
-    call();
+    empty_dict();
     close('t');
     call();
   }
@@ -215,45 +257,100 @@ class Program {
     global(stateful ? "torch._utils\n_rebuild_parameter_with_state\n"
                     : "torch._utils\n_rebuild_parameter\n");
     mark();
-    in_.one_in(4) ? known() : tensor();
+    tensor(kFloats, {2}, {1});
     op('\x88', 1);
-    global("collections\nOrderedDict\n");
-    tuple(0);
-    call();
-    if (stateful) known();
+    empty_dict();
+    if (stateful && !known(Kind::dict)) op('}', 1, Kind::dict);
     close('t');
-    call();
+    call(Kind::tensor);
   }
   void nested() {
     global("torch._utils\n_rebuild_nested_tensor\n");
     mark();
-    for (int i = 0; i < 4; ++i) in_.one_in(2) ? known() : tensor();
+    for (int i = 0; i < 4; ++i) tensor();
     close('t');
     call();
+  }
+  void of_type() {
+    global("torch._tensor\n_rebuild_from_type_v2\n");
+    mark();
+    global("torch._utils\n_rebuild_tensor_v2\n");
+    global("torch\nTensor\n");
+    mark();
+    storage(kFloats);
+    integer(0);
+    numbers({2});
+    numbers({1});
+    op('\x89', 1);
+    empty_dict();
+    close('t');
+    if (!known(Kind::dict)) op('}', 1, Kind::dict);
+    close('t');
+    call(Kind::tensor);
+  }
+  // The calls that make plain values.
+  void made() {
+    switch (in_.below(6)) {
+      case 0:
+        global("_codecs\nencode\n");
+        text(in_.of(kTexts));
+        text("latin1");
+        tuple(2);
+        return call(Kind::plain);
+      case 1:
+        global(in_.one_in(2) ? "__builtin__\nset\n" : "builtins\nfrozenset\n");
+        if (!known(Kind::list)) op(']', 1, Kind::list);
+        tuple(1);
+        return call();
+      case 2:
+        global("collections\nOrderedDict\n");
+        if (!known(Kind::dict)) op('}', 1, Kind::dict);
+        tuple(1);
+        return call(Kind::dict);
+      case 3:
+        global("torch\nSize\n");
+        numbers({2, 3});
+        tuple(1);
+        return call();
+      case 4:
+        global("torch.nn.parameter\nUninitializedParameter\n");
+        op('\x88', 1);
+        tuple(1);
+        return call(Kind::tensor);
+      default:
+        global("torch\ndevice\n");
+        text("cuda");
+        integer(1);
+        tuple(2);
+        return call();
+    }
   }
 
   void remember() {
     if (!has(1)) return;
+    std::size_t index = memo_.size();
     if (in_.one_in(3)) {
       out_ += '\x94';
     } else {
+      if (in_.one_in(8) || index > 200) index = in_.below(201);
       out_ += 'q';
-      out_ += static_cast<char>(in_.one_in(6) ? in_.byte() : memo_);
+      out_ += static_cast<char>(index);
     }
-    memo_ = std::min<std::size_t>(memo_ + 1, 200);
+    if (index >= memo_.size()) memo_.resize(std::min<std::size_t>(index + 1, 250), Kind::mark);
+    if (index < memo_.size()) memo_[index] = top();
   }
 
   // ---- one choice
 
   void step() {
-    switch (in_.below(32)) {
+    switch (in_.below(36)) {
       case 0: return op('N', 1);
       case 1: return integer(in_.number());
       case 2: return text(in_.of(kTexts));
-      case 3: return text(in_.bytes(12));
+      case 3: return text(in_.letters(12));
       case 4: return op(']', 1, Kind::list);
       case 5: return op('}', 1, Kind::dict);
-      case 6: return op('\x8f', 1);  // a set
+      case 6: return op('\x8f', 1, Kind::set);
       case 7: return op(')', 1, Kind::tuple);
       case 8: return mark();
       case 9: return has(1) ? tuple(1) : known();
@@ -269,36 +366,39 @@ class Program {
         op('G', 1);
         for (int i = 0; i < 8; ++i) out_ += static_cast<char>(in_.byte());
         return;
-      case 19: return global(in_.of(kGlobals));
+      case 19:
+        // A name alone is a value only to who reads inert.
+        if (in_.one_in(4)) global(in_.of(kGlobals));
+        return;
       case 20: return tensor();
       case 21: return parameter();
-      case 22: return in_.one_in(2) ? sparse() : nested();
+      case 22: return sparse();
       case 23: return quantized();
-      case 24:
-        global("collections\nOrderedDict\n");
-        tuple(0);
-        return call();
+      case 24: return in_.one_in(2) ? nested() : of_type();
+      case 25: return empty_dict();
+      case 26: return made();
       default: return combine();
     }
   }
-  // What takes values from the stack, where there are any that fit.
+  // What takes values from the stack, where there are any that fit; now and then, whatever there is.
   void combine() {
     const std::size_t n = above_mark();
-    const bool marked = n < stack_.size();
+    const bool marked = n < stack_.size(), anyhow = in_.one_in(64);
+    const auto is = [&](std::size_t from, Kind kind) {
+      return from <= stack_.size() && (top(from) == kind || (anyhow && top(from) != Kind::mark));
+    };
     switch (in_.below(10)) {
       case 0:
-        if (has(2) && top() == Kind::tuple) {
-          out_ += in_.one_in(4) ? '\x81' : 'R';
-          drop(2);
-          stack_.push_back(Kind::value);
-        }
-        return;
+        if (!has(2) || !is(1, Kind::tuple) || !is(2, Kind::global)) return;
+        out_ += in_.one_in(4) ? '\x81' : 'R';
+        drop(2);
+        return stack_.push_back(Kind::value);
       case 1:
-        if (!has(2)) return;
+        if (!has(2) || !is(2, Kind::list)) return;
         out_ += 'a';
         return drop(1);
       case 2:
-        if (!has(3)) return;
+        if (!has(3) || !is(3, Kind::dict) || !is(2, Kind::plain)) return;
         out_ += 's';
         return drop(2);
       case 3:
@@ -308,14 +408,21 @@ class Program {
         if (marked) close('l');
         return;
       case 5:
-        if (marked && n % 2 == 0) close('d');
+        if (marked && n == 2 && is(2, Kind::plain)) close('d');
         return;
       case 6:
-        if (!marked || n + 1 >= stack_.size() || top(n + 2) == Kind::mark) return;
-        out_ += n % 2 == 0 && in_.one_in(2) ? 'u' : in_.one_in(4) ? '\x90' : 'e';
+        if (!marked) return;
+        if (is(n + 2, Kind::list))
+          out_ += 'e';
+        else if (is(n + 2, Kind::set))
+          out_ += '\x90';
+        else if (is(n + 2, Kind::dict) && n == 2 && is(2, Kind::plain))
+          out_ += 'u';
+        else
+          return;
         return drop(n + 1);
       case 7:
-        if (!has(2)) return;
+        if (!has(2) || !is(2, Kind::dict) || !is(1, Kind::dict)) return;
         out_ += 'b';
         return drop(1);
       case 8:
@@ -331,7 +438,7 @@ class Program {
   Choices& in_;
   std::string out_;
   std::vector<Kind> stack_;
-  std::size_t memo_ = 0;
+  std::vector<Kind> memo_;  // mark: none
 };
 
 }  // namespace
