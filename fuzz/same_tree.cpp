@@ -54,6 +54,10 @@ class Comparison {
   }
   std::string dicts(const Value& a, const Value& b, const std::string& at) {
     if (a.is_ordered_dict() != b.is_ordered_dict()) return at + ": ordered, and not";
+    std::string inside = entries(a, b, at);
+    return inside.empty() ? attributes(a.attributes(), b.attributes(), at) : inside;
+  }
+  std::string entries(const Value& a, const Value& b, const std::string& at) {
     const auto x = entries_of(a), y = entries_of(b);
     if (x.size() != y.size()) return at + ": another length";
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -62,7 +66,7 @@ class Comparison {
       if (inside.empty()) inside = differ(x[i].second, y[i].second, below);
       if (!inside.empty()) return inside;
     }
-    return attributes(a.attributes(), b.attributes(), at);
+    return {};
   }
   // Notes of safetensors that do not fit are shown as they are read, and not written again.
   std::vector<Value::Entry> entries_of(const Value& dict) const {
@@ -74,10 +78,11 @@ class Comparison {
     }
     return out;
   }
-  // No attributes and an empty dict of them are the same in a file.
+  // No attributes and an empty dict of them are the same in a file, and what kind of dict they are
+  // in is nothing: in Python it is the object's own.
   std::string attributes(const Value& a, const Value& b, const std::string& at) {
-    const auto none = [](const Value& one) { return one.is_none() || one.entries().empty(); };
-    return none(a) && none(b) ? "" : differ(a, b, at + "'s attributes");
+    const Value nothing = Value::dict({});
+    return entries(a.is_none() ? nothing : a, b.is_none() ? nothing : b, at + "'s attributes");
   }
   std::string objects(const Value& a, const Value& b, const std::string& at) {
     if (a.object_name() != b.object_name()) return at + ": another name";
