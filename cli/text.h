@@ -6,8 +6,8 @@
 
 namespace tenon::cli {
 
-// Control characters, and what turns text around, are written as \u{...}; bytes that are no UTF-8
-// as \x...
+// On one line: characters that cannot be seen for what they are as \u{...}, bytes that are no UTF-8
+// as \x.. (base/visible.h).
 std::string escaped(std::string_view text);
 
 // The same for the inside of a JSON string. What is no UTF-8 becomes U+FFFD.

@@ -3,6 +3,11 @@
 // A message is one sentence with the numbers in it, then what to do. Where PyTorch's wording is
 // well known it is used, because that is what people search for. An operation that throws has
 // changed nothing unless its own header says otherwise.
+//
+// IoError, FormatError, ChecksumError and DeviceError repeat names that a file chose. Their what()
+// is one line that is safe to log: control characters, invisible ones and those that turn text
+// around are written as \u{...}, bytes that are not UTF-8 as \x.., and of a long name or reason the
+// first 4 KiB are shown. The fields, file() above all, have everything as it was given.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +61,7 @@ class TENON_API DTypeError : public Error {
 // A device that does not exist, has no such kernel, or is not the one the other operands are on.
 class TENON_API DeviceError : public Error {
  public:
-  using Error::Error;
+  explicit DeviceError(const std::string& what);
   ~DeviceError() override;
 };
 

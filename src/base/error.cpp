@@ -5,6 +5,7 @@
 
 #include "base/error_place.h"
 #include "base/text.h"
+#include "base/visible.h"
 
 namespace tenon {
 
@@ -39,13 +40,25 @@ LoadError::LoadError(const std::string& what, Problems problems)
 OutOfMemoryError::OutOfMemoryError(const std::string& what, std::size_t bytes)
     : Error(what), bytes_(bytes) {}
 
+// Note [Names in messages]
+// Whoever wrote a file chose the names in it, and messages repeat them. These constructors are the
+// one place where they become safe to show, so that nobody who throws can forget it, and a name of
+// a megabyte does not become a megabyte of a log. The system allows paths of 4,096 bytes.
+namespace {
+constexpr std::size_t kMostShown = 4096;
+}
+
+DeviceError::DeviceError(const std::string& what) : Error(visible(what, kMostShown)) {}
+
 FormatError::FormatError(std::string file, std::uint64_t offset, const std::string& reason)
-    : Error(concat(file, ": byte ", offset, ": ", reason)),
+    : Error(
+          concat(visible(file, kMostShown), ": byte ", offset, ": ", visible(reason, kMostShown))),
       file_(std::move(file)),
       offset_(offset) {}
 
 IoError::IoError(const std::string& action, std::string file, int error_number)
-    : Error(concat(file, ": ", action, ": ", std::generic_category().message(error_number))),
+    : Error(concat(visible(file, kMostShown), ": ", visible(action, kMostShown), ": ",
+                   std::generic_category().message(error_number))),
       file_(std::move(file)),
       error_number_(error_number) {}
 

@@ -2,43 +2,23 @@
 
 #include <cstdint>
 
+#include "base/visible.h"
+
 namespace tenon {
 
 namespace {
 
-// Reads one code point from the front. Returns its length in bytes, 0 if the text does not begin
-// with well-formed UTF-8.
-std::size_t decode(std::string_view text, std::uint32_t& code) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const std::uint8_t first = byte(0);
-  if (first < 0x80) {
-    code = first;
-    return 1;
-  }
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  code = first & (0x7fu >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0u) != 0x80u) return 0;
-    code = (code << 6) | (byte(i) & 0x3fu);
-  }
-  constexpr std::uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-  return code < kSmallest[length] || code > 0x10ffff || surrogate ? 0 : length;
-}
-
-// Controls, separators other than the space, formatting marks, private use: what would not be seen,
-// or would move other text about.
+// As Python sees it: what cannot be seen for what it is, and separators other than the space, is
+// not. Some letters and marks have no looks, and are printable all the same.
 bool is_printable(std::uint32_t code) {
-  if (code < 0x20 || (code >= 0x7f && code <= 0xa0) || code == 0xad) return false;
-  if (code >= 0x2000 && code <= 0x200f) return false;
-  if (code >= 0x2028 && code <= 0x202f) return false;
-  if (code >= 0x205f && code <= 0x206f) return false;
-  if (code == 0x3000 || code == 0xfeff || code == 0x061c || code == 0x1680 || code == 0x180e)
+  if (code == 0xa0 || code == 0x1680 || (code >= 0x2000 && code <= 0x200a) || code == 0x202f ||
+      code == 0x205f || code == 0x3000)
     return false;
-  if (code >= 0xfff0 && code <= 0xfffb) return false;
-  if ((code & 0xfffeu) == 0xfffeu) return false;
-  return !(code >= 0xe000 && code <= 0xf8ff) && code < 0xe0000;
+  if (code == 0x34f || code == 0x115f || code == 0x1160 || code == 0x17b4 || code == 0x17b5 ||
+      (code >= 0x180b && code <= 0x180f && code != 0x180e) || code == 0x3164 ||
+      (code >= 0xfe00 && code <= 0xfe0f) || code == 0xffa0)
+    return true;
+  return !is_hidden(code);
 }
 
 void escape(std::string& out, std::uint32_t code) {
@@ -55,14 +35,10 @@ std::string python_quoted(std::string_view text) {
   const char quote = has_single && text.find('"') == std::string_view::npos ? '"' : '\'';
   std::string out(1, quote);
   while (!text.empty()) {
-    std::uint32_t code = 0;
-    const std::size_t length = decode(text, code);
-    if (length == 0) {
-      escape(out, static_cast<std::uint8_t>(text.front()));
-      text.remove_prefix(1);
-      continue;
-    }
-    if (code == '\n') {
+    const auto [code, length, whole] = first_character(text);
+    if (!whole) {
+      escape(out, code);
+    } else if (code == '\n') {
       out += "\\n";
     } else if (code == '\r') {
       out += "\\r";

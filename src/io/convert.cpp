@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/visible.h"
 #include "core/uninitialized.h"
 #include "io/choice.h"
 #include "io/document.h"
@@ -24,6 +25,8 @@
 namespace tenon {
 
 namespace {
+
+constexpr std::size_t kMostShown = 200;  // of a name in a message
 
 class Conversion {
  public:
@@ -113,8 +116,8 @@ class Conversion {
 
   static void check_grad(const Tensor& tensor, DType chosen, const std::string& name) {
     if (!tensor.requires_grad() || is_differentiable(chosen)) return;
-    throw ValueError(concat("convert: ", name, " requires grad, which tensors of ",
-                            info(chosen).name, " cannot"));
+    throw ValueError(concat("convert: ", visible(name, kMostShown),
+                            " requires grad, which tensors of ", info(chosen).name, " cannot"));
   }
 
   // Null if it was decided before.
@@ -124,8 +127,9 @@ class Conversion {
     const Target& target = place->second;
     const bool changes = chosen != old || target.chosen != target.old;
     if (!changes || (target.old == old && target.chosen == chosen)) return nullptr;
-    throw ValueError(concat("convert: ", name, " would be ", info(chosen).name, " and ",
-                            target.first, ", which shares its memory, ", info(target.chosen).name));
+    throw ValueError(concat("convert: ", visible(name, kMostShown), " would be ", info(chosen).name,
+                            " and ", visible(target.first, kMostShown),
+                            ", which shares its memory, ", info(target.chosen).name));
   }
 
   const Document& document_;

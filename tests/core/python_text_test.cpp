@@ -16,6 +16,9 @@ TEST(PythonQuoted, ChoosesQuotesAndEscapesAsPythonDoes) {
   EXPECT_EQ(python_quoted("\xc2\x80\xc2\xa0\xc2\xad"), "'\\x80\\xa0\\xad'");
   EXPECT_EQ(python_quoted("\xe2\x80\xae"), "'\\u202e'");          // writes backwards from here
   EXPECT_EQ(python_quoted("\xf3\xa0\x80\x81"), "'\\U000e0001'");  // a tag nobody sees
+  EXPECT_EQ(python_quoted("\u0600\ufff9\ufdd0\U000110bd"), "'\\u0600\\ufff9\\ufdd0\\U000110bd'");
+  EXPECT_EQ(python_quoted("\u2764\ufe0f"),
+            "'\u2764\ufe0f'");  // a mark of an emoji, which Python prints
 }
 
 TEST(PythonQuoted, BytesThatAreNotUtf8AreShown) {

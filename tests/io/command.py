@@ -286,6 +286,17 @@ def main():
         odd.write_bytes(b"<html>")
         done = tenon("inspect", "--", odd)
         expect("odd name", done.returncode == 3 and "\x1b" not in done.stderr and "HTML" in done.stderr, done)
+        # Names that cannot be seen for what they are: hidden letters, marks that turn text around, private use, fillers.
+        hidden = "".join(map(chr, (0x1b, 0xa, 0xad, 0x115f, 0x180e, 0x200b, 0x202e, 0x2066, 0x3164, 0xe000, 0xfeff, 0xfff9, 0xe0041, 0xe01ef, 0x10fffd)))
+        header = json.dumps({hidden: {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
+        invisible = pathlib.Path(folder) / "invisible.safetensors"
+        invisible.write_bytes(len(header).to_bytes(8, "little") + header + b"0000")
+        done = tenon("inspect", invisible)
+        expect("hidden characters", done.returncode == 0 and not set(hidden) & set(done.stdout.replace("\n", ""))
+               and "\\u{1b}\\u{a}" in done.stdout and "\\u{e0041}" in done.stdout, done)
+        done = tenon("inspect", "--json", invisible)
+        expect("hidden characters in JSON", done.returncode == 0 and not set(hidden) & set(done.stdout.replace("\n", ""))
+               and json.loads(done.stdout)["tensors"][0]["name"] == hidden and "\\udb40\\udc41" in done.stdout, done)
         strange = os.path.join(os.fsencode(folder), b"\xff\xfe.pth")
         with open(strange, "wb") as out:
             out.write(PTH.read_bytes())

@@ -1,0 +1,123 @@
+// Names that a file chose, in the messages of the errors it causes: nothing of them reaches a log
+// raw.
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/visible.h"
+#include "io/archive_plan.h"
+#include "io/outputs.h"
+#include "io/pickle.h"
+#include "support/matchers.h"
+#include "support/temp_dir.h"
+
+namespace tenon {
+namespace {
+
+using namespace std::string_literals;
+
+const std::string kNames[] = {"a\x1b[31mb", "a\u202eb", "a\U000E0041b", std::string(100'000, 'n')};
+
+// Opcodes of a pickle.
+std::string text(const std::string& value) {
+  const auto size = static_cast<std::uint32_t>(value.size());
+  return "X" + std::string(reinterpret_cast<const char*>(&size), 4) + value;
+}
+std::string global(const std::string& module, const std::string& name) {
+  return "c" + module + "\n" + name + "\n";
+}
+std::string storage(const std::string& key, const std::string& location, bool legacy = false,
+                    char elements = 4) {
+  return "(" + text("storage") + global("torch", "FloatStorage") + text(key) + text(location) +
+         "K" + elements + (legacy ? "N" : "") + "tQ";
+}
+std::string tensor(const std::string& stored) {
+  return global("torch._utils", "_rebuild_tensor_v2") + "(" + stored + "K\0(K\4t(K\1t\x89"s +
+         global("collections", "OrderedDict") + ")RtR";
+}
+
+// An archive whose data.pkl is that program, and which has one storage of four floats.
+std::vector<std::byte> archive(const std::string& program) {
+  Pickled pickled{"\x80\x02" + program + ".", {payload_of(std::string(16, '\0'))}};
+  const FilePlan plan = plan_archive("archive", std::move(pickled));
+  std::vector<std::byte> bytes(static_cast<std::size_t>(plan.size));
+  const Watch watch;
+  Meter meter(watch, 16, "");
+  write_file(plan, MemoryOutput(bytes), meter);
+  return bytes;
+}
+
+std::vector<std::byte> legacy(const std::string& program, const std::string& key) {
+  const std::string file =
+      "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\x02M\xe9\x03.\x80\x02}("s +
+      text("protocol_version") + "M\xe9\x03" + text("little_endian") + "\x88" + text("type_sizes") +
+      "}(" + text("short") + "K\2" + text("int") + "K\4" + text("long") + "K\4uu.\x80\x02" +
+      program + ".\x80\x02](" + text(key) + "e." + "\4\0\0\0\0\0\0\0"s + std::string(16, '\0');
+  const auto bytes = std::as_bytes(std::span(file));
+  return {bytes.begin(), bytes.end()};
+}
+
+void load_bytes(const std::vector<std::byte>& bytes) { Checkpoint::open(bytes).load(); }
+
+void expect_safe(const std::function<void()>& fail) {
+  try {
+    fail();
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    EXPECT_EQ(what, visible(what));
+    EXPECT_LT(what.size(), 10'000u);
+    return;
+  }
+  ADD_FAILURE() << "no exception";
+}
+
+TEST(Messages, OfNamesInPickles) {
+  for (const std::string& name : kNames) {
+    const std::string program = "\x80\x02" + global("os" + name, "system") + ".";
+    static const std::string file = "program";
+    expect_safe(
+        [&] { Pickle(std::as_bytes(std::span(program)), 0, file, nullptr, Pickle::Names::known); });
+    expect_safe([&] { load_bytes(archive(global(name, "x"))); });
+    expect_safe([&] {
+      load_bytes(archive(global("torch._utils", "_rebuild_sparse_tensor") + "(" +
+                         global("torch.serialization", "_get_layout") + "(" + text(name) +
+                         "tR)tR"));
+    });
+  }
+}
+
+TEST(Messages, OfStoragesAndTheirPlaces) {
+  for (const std::string& name : kNames) {
+    expect_safe([&] { load_bytes(archive(tensor(storage(name, "cpu")))); });
+    expect_safe([&] { load_bytes(archive(tensor(storage("0", name)))); });
+    const std::string two_ways =
+        "(" + tensor(storage(name, "cpu", true)) + tensor(storage(name, "cpu", true, 3)) + "t";
+    expect_safe([&] { load_bytes(legacy(two_ways, name)); });
+  }
+  EXPECT_NO_THROW(load_bytes(archive(tensor(storage("0", "cpu")))));
+  EXPECT_NO_THROW(load_bytes(legacy(tensor(storage("k", "cpu", true)), "k")));
+}
+
+TEST(Messages, OfDevices) {
+  for (const std::string& name : kNames) {
+    expect_safe([&] { static_cast<void>(Device(name)); });
+    expect_safe([&] { static_cast<void>(Device("cpu:" + name)); });
+  }
+}
+
+TEST(Messages, OfFiles) {
+  const TempDir folder;
+  for (const std::string& name : {kNames[0], kNames[1], kNames[2], "a\nb"s}) {
+    expect_safe([&] { load(folder.file(name)); });
+    folder.write(name, "no checkpoint");
+    expect_safe([&] { load(folder.file(name)); });
+    expect_safe([&] { save(Value(), folder.file(name + "/x")); });
+    const std::string index = folder.write("model.safetensors.index.json",
+                                           "{\"weight_map\": {\"w\": \"b" + kNames[1] + "\"}}");
+    expect_safe([&] { load(index); });
+  }
+}
+
+}  // namespace
+}  // namespace tenon
