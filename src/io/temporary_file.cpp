@@ -1,10 +1,14 @@
 #include "io/temporary_file.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
+#include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,33 +22,67 @@ namespace {
 constexpr std::size_t kSlots = 16;
 constexpr std::string_view kMark = ".tenon-tmp";
 constexpr std::size_t kLongestName = 255;  // of most file systems, in bytes
+// How many names of a folder are looked through for leftovers with random names before each save.
+// Those are rare, and a folder may be large.
+constexpr int kMostNames = 4096;
 // Others may remove what was just made before it is locked. Not every time.
 constexpr int kTries = 8;
+
+std::string hex(std::uint64_t value) {
+  std::string digits(16, '0');
+  for (std::size_t i = 0; i < 16; ++i) digits[i] = "0123456789abcdef"[value >> (60 - 4 * i) & 15];
+  return digits;
+}
 
 // FNV-1a. Only to tell long names apart that begin alike.
 std::string hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  std::string digits(16, '0');
-  for (std::size_t i = 0; i < 16; ++i) digits[i] = "0123456789abcdef"[hash >> (60 - 4 * i) & 15];
-  return digits;
+  return hex(hash);
 }
 
-std::array<std::string, kSlots> names_beside(const std::string& target) {
-  const std::size_t slash = target.rfind('/');
-  const std::size_t begin = slash == std::string::npos ? 0 : slash + 1;
-  std::string base = target.substr(begin);
-  const std::size_t room = kLongestName - 1 - kMark.size() - 2;  // the dot, the mark, two digits
+std::size_t name_begin(const std::string& target) {
+  return target.rfind('/') + 1;  // npos + 1 is 0
+}
+
+// ".NAME.tenon-tmp", for an end of up to so many bytes. Long names are cut, and whole in a hash.
+std::string name_beside(const std::string& target, std::size_t end) {
+  std::string base = target.substr(name_begin(target));
+  const std::size_t room = kLongestName - 1 - kMark.size() - end;  // the dot, the mark, the end
   if (base.size() > room) {
     std::size_t cut = room - 17;
     // Some file systems want whole characters.
     while (cut > 0 && (static_cast<unsigned char>(base[cut]) & 0xc0) == 0x80) --cut;
     base = concat(base.substr(0, cut), "-", hash_of(base));
   }
+  return concat(".", base, kMark);
+}
+
+std::array<std::string, kSlots> slots_beside(const std::string& target) {
+  const std::string begin = target.substr(0, name_begin(target)) + name_beside(target, 2);
   std::array<std::string, kSlots> names;
-  for (std::size_t slot = 0; slot < kSlots; ++slot)
-    names[slot] = concat(target.substr(0, begin), ".", base, kMark, slot);
+  for (std::size_t slot = 0; slot < kSlots; ++slot) names[slot] = concat(begin, slot);
   return names;
+}
+
+constexpr std::size_t kRandomEnd = 17;  // a dash and sixteen digits
+
+std::string random_end() {
+  std::uint64_t number = 0;
+  // Early in the life of a machine there may be no randomness yet. A name that can be guessed is
+  // better than waiting: it is made with O_EXCL all the same.
+  if (::getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) {
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    number = static_cast<std::uint64_t>(now.tv_nsec) << 32 ^
+             static_cast<std::uint64_t>(now.tv_sec) ^ static_cast<std::uint64_t>(::getpid()) << 16;
+  }
+  return concat("-", hex(number));
+}
+
+bool is_random_end(std::string_view text) {
+  return text.size() == kRandomEnd && text[0] == '-' &&
+         text.find_first_not_of("0123456789abcdef", 1) == text.npos;
 }
 
 enum class Name { of_this, of_another, unknown };
@@ -77,19 +115,19 @@ bool remove_leftover(FileSystem& system, const std::string& name) {
   return removed;
 }
 
-}  // namespace
-
-void remove_leftovers(FileSystem& system, const std::string& folder, const std::string& stem,
-                      const std::string& ending) {
-  const std::string begin = concat(".", stem), end = concat(ending, kMark);
+// Removes those files of a folder that nobody writes and whose names are chosen, of the first so
+// many.
+template <class Chosen>
+void sweep(FileSystem& system, const std::string& folder, int most, const Chosen& chosen) {
   std::error_code error;
   // A list first: what is removed on the way might hide others.
   std::vector<std::string> found;
-  for (auto at = std::filesystem::directory_iterator(folder, error);
-       !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
+  int seen = 0;
+  for (auto at = std::filesystem::directory_iterator(folder.empty() ? "." : folder, error);
+       !error && at != std::filesystem::directory_iterator() && seen < most; at.increment(error)) {
+    ++seen;
     const std::string name = at->path().filename().string();
-    if (name.starts_with(begin) && name.find(end) != name.npos)
-      found.push_back(at->path().string());
+    if (chosen(name)) found.push_back(folder.empty() ? name : at->path().string());
   }
   for (const std::string& name : found) {
     struct stat facts{};
@@ -97,10 +135,24 @@ void remove_leftovers(FileSystem& system, const std::string& folder, const std::
   }
 }
 
+}  // namespace
+
+void remove_leftovers(FileSystem& system, const std::string& folder, const std::string& stem,
+                      const std::string& ending) {
+  const std::string begin = concat(".", stem), end = concat(ending, kMark);
+  sweep(system, folder, std::numeric_limits<int>::max(), [&](const std::string& name) {
+    return name.starts_with(begin) && name.find(end) != name.npos;
+  });
+}
+
 TemporaryFile::TemporaryFile(FileSystem& system, const std::string& target, mode_t mode,
                              const std::string& shown)
     : system_(system) {
-  const std::array<std::string, kSlots> names = names_beside(target);
+  const std::string begin = name_beside(target, kRandomEnd);
+  sweep(system, target.substr(0, name_begin(target)), kMostNames, [&](const std::string& name) {
+    return name.starts_with(begin) && is_random_end(std::string_view(name).substr(begin.size()));
+  });
+  const std::array<std::string, kSlots> names = slots_beside(target);
   for (std::size_t slot = 0; slot < kSlots; ++slot) {
     name_ = names[slot];
     if (!take_slot(mode, shown)) continue;
@@ -112,8 +164,9 @@ TemporaryFile::TemporaryFile(FileSystem& system, const std::string& target, mode
     }
     return;
   }
-  throw IoError(concat("cannot be written, ", kSlots, " others are writing it, to ", names.front(),
-                       " and so on (remove those if nobody is)"),
+  if (take_random(target, mode, shown)) return;
+  throw IoError(concat("cannot be written, the names of temporary files beside it, ", names.front(),
+                       " and so on, are all taken (remove those if nobody writes them)"),
                 shown, EBUSY);
 }
 
@@ -142,6 +195,15 @@ bool TemporaryFile::take_slot(mode_t mode, const std::string& shown) {
     }
     // Somebody took it for a leftover before it was locked, and removes it.
     close();
+  }
+  return false;
+}
+
+bool TemporaryFile::take_random(const std::string& target, mode_t mode, const std::string& shown) {
+  const std::string begin = target.substr(0, name_begin(target)) + name_beside(target, kRandomEnd);
+  for (int tries = 0; tries < kTries; ++tries) {
+    name_ = begin + random_end();
+    if (take_slot(mode, shown)) return true;
   }
   return false;
 }

@@ -4,6 +4,10 @@
 // Its name is that of the other file and a slot: .NAME.tenon-tmp0 to .NAME.tenon-tmp15. Whoever
 // writes it holds a lock on it, which the system drops when the process ends, however it ends. So
 // a file without a lock was left by a process that was killed, and the next one removes it.
+//
+// Somebody else may hold all slots, with files that are locked or with folders, and the names are
+// known in advance. Then the name ends in a random number instead, which nobody can take before:
+// .NAME.tenon-tmp-0123456789abcdef.
 #pragma once
 
 #include <string>
@@ -28,6 +32,7 @@ class TENON_API TemporaryFile {
 
  private:
   bool take_slot(mode_t mode, const std::string& shown);
+  bool take_random(const std::string& target, mode_t mode, const std::string& shown);
   void close() noexcept;
   void discard() noexcept;
 

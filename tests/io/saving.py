@@ -168,6 +168,14 @@ def stopped(folder):
     expect("shards that were interrupted", done.returncode == 130 and listed(out) == [], done)
 
 
+def modes_and_names(folder):
+    # Whoever holds the names of temporary files does not keep us from writing.
+    for i in range(16):
+        (folder / f".y.pth.tenon-tmp{i}").mkdir()
+    done = tenon("convert", PTH, folder / "y.pth")
+    expect("squatted names", done.returncode == 0 and names(folder / "y.pth") == ["weight", "bias"], done)
+
+
 def traced(folder):
     if not shutil.which("strace"):
         print("strace is not installed: the order of system calls was not looked at")
@@ -346,7 +354,7 @@ def full_disk(folder):
 
 
 def main():
-    for part in (answers, traced, stopped, killed_shards):
+    for part in (answers, modes_and_names, traced, stopped, killed_shards):
         with tempfile.TemporaryDirectory() as folder:
             part(pathlib.Path(os.path.realpath(folder)))
     with tempfile.TemporaryDirectory() as folder:
