@@ -127,11 +127,11 @@ void AtomicFile::take_after(const struct stat& old) {
     if (system_.fchown(file, old.st_uid, old.st_gid) != 0) system_.fchown(file, kSame, old.st_gid);
     now = look();
   }
-  // After the owner, as changing that clears bits. What the mode gave to the old owner and group
-  // must not go to others: the rights of a group that is not the old one are those of everybody.
-  mode_t mode = old.st_mode & 07777;
-  if (now.st_uid != old.st_uid) mode &= ~static_cast<mode_t>(S_ISUID);
-  if (now.st_gid != old.st_gid) mode &= ~static_cast<mode_t>(S_ISGID) & (~070u | mode << 3);
+  // Set-uid and set-gid were given to the old bytes. Nobody has given them to the new ones, which
+  // may come from a file that somebody else made. What the mode gave to the old group must not go
+  // to another: the rights of a group that is not the old one are those of everybody.
+  mode_t mode = old.st_mode & 0777;
+  if (now.st_gid != old.st_gid) mode &= ~070u | mode << 3;
   // Not all file systems have modes. Those give every file the same one.
   if ((now.st_mode & 07777) == mode) return;
   if (uninterrupted([&] { return system_.fchmod(file, mode); }) != 0) {

@@ -2,9 +2,9 @@
 // place and takes its own name at the end, in one step. Until then, whatever fails or is killed,
 // the old file is what it was; whoever has it open or mapped keeps its bytes even after.
 //
-// The mode of the old file is kept, its owner and group where the system allows it. A symbolic link
-// stays: the file it leads to is replaced. A relative path needs the working directory to stay the
-// same until the end.
+// The mode of the old file is kept, but for its set-uid, set-gid and sticky bits, and its owner and
+// group where the system allows it. A symbolic link stays: the file it leads to is replaced. A
+// relative path needs the working directory to stay the same until the end.
 #pragma once
 
 #include <cstddef>
