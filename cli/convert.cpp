@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <string>
@@ -161,6 +162,7 @@ std::string understand(const Options& given, ConvertOptions& options) {
   save.strict = given.strict;
   save.durable = !given.no_sync;
   save.dry_run = given.dry_run;
+  save.replace = given.force;
   options.follow_links = given.follow_links;
   options.any_size = given.any_size;
   return {};
@@ -191,6 +193,11 @@ void print_plan(const ConvertReport& report) {
     std::printf("would write %s\n", escaped(file).c_str());
 }
 
+int refuse_to_replace(const std::string& name) {
+  std::fprintf(stderr, "tenon: %s is there already; --force replaces it\n", escaped(name).c_str());
+  return kRefused;
+}
+
 int run(const Options& given, ConvertOptions& options) {
   StopOnSignal signals;
   Progress progress("converting");
@@ -214,6 +221,9 @@ int run(const Options& given, ConvertOptions& options) {
   } catch (const CancelledError&) {
     std::fputs("tenon: interrupted, and nothing was written\n", stderr);
     return 128 + signals.received();
+  } catch (const IoError& error) {
+    if (given.force || error.error_number() != EEXIST) throw;
+    return refuse_to_replace(error.file());  // it has come since we looked
   }
 }
 
@@ -253,11 +263,8 @@ int convert(const std::vector<std::string>& arguments) {
       return usage(error.what());
     }
     if (const std::string old = in_the_way(given, options);
-        !old.empty() && !given.force && !given.dry_run) {
-      std::fprintf(stderr, "tenon: %s is there already; --force replaces it\n",
-                   escaped(old).c_str());
-      return kRefused;
-    }
+        !old.empty() && !given.force && !given.dry_run)
+      return refuse_to_replace(old);
     return run(given, options);
   });
 }

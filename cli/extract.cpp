@@ -73,10 +73,11 @@ struct Interrupted {
 };
 
 // Makes a file of what the function writes. It has its name when it is whole; if anything is thrown
-// there is none, and what had the name before still has it.
-void write_file(const std::string& name, const std::function<void(const Sink&)>& write) {
+// there is none, and what had the name before still has it. Unless forced, what has got the name
+// meanwhile keeps it.
+void write_file(const Options& options, const std::function<void(const Sink&)>& write) {
   StopOnSignal signals;
-  AtomicFile file(FileSystem::system(), name, true);
+  AtomicFile file(FileSystem::system(), options.out, true, options.force);
   std::uint64_t at = 0;
   const auto stop_if_asked = [&] {
     if (signals.received() != 0) throw Interrupted{signals.received()};
@@ -147,12 +148,14 @@ std::string nearest(const Checkpoint& file, std::string_view wanted) {
   return out;
 }
 
+constexpr char kIsThere[] = "is there already; --force replaces it";
+
 // Why OUT cannot be written; empty if it can.
 std::string in_the_way(const Options& options) {
   struct stat there{};
   if (::lstat(options.out.c_str(), &there) != 0) return {};
   if (!S_ISREG(there.st_mode)) return "is there already, and is not a regular file";
-  if (!options.force) return "is there already; --force replaces it";
+  if (!options.force) return kIsThere;
   return {};
 }
 
@@ -220,10 +223,13 @@ int extract(const Options& options) {
   };
   if (!options.to_stdout()) {
     try {
-      write_file(options.out, write);
+      write_file(options, write);
     } catch (const Interrupted& interrupted) {
       std::fputs("tenon: interrupted, and nothing was written\n", stderr);
       return 128 + interrupted.signal;
+    } catch (const IoError& error) {
+      if (options.force || error.error_number() != EEXIST) throw;
+      return refuse(options.out, kIsThere);
     }
     return kYes;
   }

@@ -42,6 +42,11 @@ struct SaveOptions {
   // Wait until it is on the disk. Without, what the file holds after the machine has failed is up
   // to the file system; after anything else it is whole.
   bool durable = true;
+  // Whether a file that is there is replaced, through symbolic links, as torch.save does. Without,
+  // IoError with EEXIST if anything has the name, also a link, and also if it appears while the new
+  // file is written: nothing is replaced and no link is followed. With .shard_size the name is that
+  // of the index.
+  bool replace = true;
   // Write nothing, and do not look at the target: the report says what would be written, and what
   // is wrong with the tensors is an error as it would be.
   bool dry_run = false;

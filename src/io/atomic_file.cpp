@@ -41,18 +41,19 @@ void check_kind(const struct stat& facts, const std::string& shown) {
                   shown, ESPIPE);
 }
 
-}  // namespace
+[[noreturn]] void fail_as_taken(const std::string& path) {
+  throw IoError(
+      "is there already, and replacing it was not allowed (allow it, or choose another name)", path,
+      EEXIST);
+}
 
-struct AtomicFile::Target {
+// What is at a path, the links followed by us so that the file they lead to can be replaced.
+struct Found {
   std::string path;
   std::optional<struct stat> old;  // of the file that is there
 };
 
-AtomicFile::Target AtomicFile::find(FileSystem& system, const std::string& path) {
-  // The system would take the name to end there, and write another file.
-  if (const std::size_t zero = path.find('\0'); zero != std::string::npos)
-    throw IoError("cannot be written, a zero byte follows in its name", path.substr(0, zero),
-                  EINVAL);
+Found follow_links(FileSystem& system, const std::string& path) {
   struct stat facts{};
   // The system follows the links first: it knows which ones it must not follow, and those of /proc
   // whose text is not a path.
@@ -61,22 +62,40 @@ AtomicFile::Target AtomicFile::find(FileSystem& system, const std::string& path)
   } else if (const int error = errno; error != ENOENT) {
     throw IoError("cannot look at it", path, error);
   }
-
-  Target target{path, {}};
+  Found found{path, {}};
   for (int links = 0;; ++links) {
-    if (uninterrupted([&] { return system.lstat(target.path, &facts); }) != 0) {
+    if (uninterrupted([&] { return system.lstat(found.path, &facts); }) != 0) {
       const int error = errno;
       if (error != ENOENT) throw IoError("cannot look at it", path, error);
-      break;
+      return found;
     }
     if (!S_ISLNK(facts.st_mode)) {
       check_kind(facts, path);
-      target.old = facts;
-      break;
+      found.old = facts;
+      return found;
     }
     if (links == kMostLinks) throw IoError("cannot follow the links", path, ELOOP);
-    target.path = read_link(system, target.path, path);
+    found.path = read_link(system, found.path, path);
   }
+}
+
+}  // namespace
+
+void check_free(FileSystem& system, const std::string& path) {
+  struct stat facts{};
+  if (uninterrupted([&] { return system.lstat(path, &facts); }) == 0) fail_as_taken(path);
+  if (const int error = errno; error != ENOENT) throw IoError("cannot look at it", path, error);
+}
+
+struct AtomicFile::Target : Found {};
+
+AtomicFile::Target AtomicFile::find(FileSystem& system, const std::string& path, bool replace) {
+  // The system would take the name to end there, and write another file.
+  if (const std::size_t zero = path.find('\0'); zero != std::string::npos)
+    throw IoError("cannot be written, a zero byte follows in its name", path.substr(0, zero),
+                  EINVAL);
+  if (!replace) check_free(system, path);
+  const Target target{replace ? follow_links(system, path) : Found{path, {}}};
   if (target.path.empty()) throw IoError("cannot be written, the name is empty", path, ENOENT);
   if (target.path.ends_with('/')) throw IoError("is the name of a folder", path, EISDIR);
 
@@ -87,6 +106,7 @@ AtomicFile::Target AtomicFile::find(FileSystem& system, const std::string& path)
     throw IoError("cannot be written", path, error);
   }
   const std::string folder = folder_of(target.path);
+  struct stat facts{};
   if (!target.old && uninterrupted([&] { return system.stat(folder, &facts); }) != 0) {
     const int error = errno;
     if (error == ENOENT)
@@ -96,16 +116,17 @@ AtomicFile::Target AtomicFile::find(FileSystem& system, const std::string& path)
   return target;
 }
 
-AtomicFile::AtomicFile(FileSystem& system, const std::string& path, bool durable)
-    : AtomicFile(system, path, durable, find(system, path)) {}
+AtomicFile::AtomicFile(FileSystem& system, const std::string& path, bool durable, bool replace)
+    : AtomicFile(system, path, durable, replace, find(system, path, replace)) {}
 
 // With an old file, nobody else may read the new one until it has the old mode.
-AtomicFile::AtomicFile(FileSystem& system, const std::string& path, bool durable,
+AtomicFile::AtomicFile(FileSystem& system, const std::string& path, bool durable, bool replace,
                        const Target& target)
     : system_(system),
       path_(path),
       target_(target.path),
       durable_(durable),
+      replace_(replace),
       temporary_(system, target.path, target.old ? 0600 : 0666, path) {
   if (target.old) take_after(*target.old);
 }
@@ -188,8 +209,12 @@ void AtomicFile::sync() {
 void AtomicFile::publish() {
   if (std::exchange(state_, State::failed) != State::synced)
     throw InternalError("AtomicFile: publish() comes once, after sync()");
-  if (!temporary_.become(target_)) {
+  if (!(replace_ ? temporary_.become(target_) : temporary_.become_new(target_))) {
     const int error = errno;
+    if (!replace_ && error == EEXIST) fail_as_taken(path_);
+    if (!replace_)
+      throw IoError("cannot give the new file its name without replacing (renameat2, link)", path_,
+                    error);
     throw IoError("cannot replace it with the new file (rename)", path_, error);
   }
   state_ = State::published;

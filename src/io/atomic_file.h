@@ -2,9 +2,11 @@
 // place and takes its own name at the end, in one step. Until then, whatever fails or is killed,
 // the old file is what it was; whoever has it open or mapped keeps its bytes even after.
 //
-// The mode of the old file is kept, but for its set-uid, set-gid and sticky bits, and its owner and
-// group where the system allows it. A symbolic link stays: the file it leads to is replaced. A
-// relative path needs the working directory to stay the same until the end.
+// Replacing keeps the mode of the old file, but for its set-uid, set-gid and sticky bits, and its
+// owner and group where the system allows it. A symbolic link stays: the file it leads to is
+// replaced. Without replacing, whatever has the name is an error, a link too, when the writing
+// begins and when the file takes its name, which the system decides in one step. A relative path
+// needs the working directory to stay the same until the end.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +20,14 @@
 
 namespace tenon {
 
+// IoError with EEXIST if anything has that name, also a link to nothing.
+void check_free(FileSystem& system, const std::string& path);
+
 // Every failure is an IoError that names the step. The destructor removes what is not published.
 class TENON_API AtomicFile {
  public:
   // Durable: once it has its name it survives a power cut.
-  AtomicFile(FileSystem& system, const std::string& path, bool durable);
+  AtomicFile(FileSystem& system, const std::string& path, bool durable, bool replace = true);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
@@ -45,8 +50,9 @@ class TENON_API AtomicFile {
 
  private:
   struct Target;
-  AtomicFile(FileSystem& system, const std::string& path, bool durable, const Target& target);
-  static Target find(FileSystem& system, const std::string& path);
+  AtomicFile(FileSystem& system, const std::string& path, bool durable, bool replace,
+             const Target& target);
+  static Target find(FileSystem& system, const std::string& path, bool replace);
   void take_after(const struct stat& old);
 
   enum class State { writing, synced, published, failed };
@@ -54,7 +60,7 @@ class TENON_API AtomicFile {
   FileSystem& system_;
   std::string path_;
   std::string target_;  // the path after all links
-  bool durable_;
+  bool durable_, replace_;
   State state_ = State::writing;
   TemporaryFile temporary_;
 };

@@ -55,6 +55,12 @@ int FileSystem::access(const std::string& path, int mode) { return ::access(path
 int FileSystem::rename(const std::string& from, const std::string& to) {
   return ::rename(from.c_str(), to.c_str());
 }
+int FileSystem::renameat2(const std::string& from, const std::string& to, unsigned flags) {
+  return ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags);
+}
+int FileSystem::link(const std::string& from, const std::string& to) {
+  return ::link(from.c_str(), to.c_str());
+}
 int FileSystem::unlink(const std::string& path) { return ::unlink(path.c_str()); }
 int FileSystem::mkdir(const std::string& path, mode_t mode) { return ::mkdir(path.c_str(), mode); }
 

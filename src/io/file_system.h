@@ -44,6 +44,8 @@ class TENON_API FileSystem {
   virtual int access(const std::string& path, int mode);
 
   virtual int rename(const std::string& from, const std::string& to);
+  virtual int renameat2(const std::string& from, const std::string& to, unsigned flags);
+  virtual int link(const std::string& from, const std::string& to);
   virtual int unlink(const std::string& path);
   virtual int mkdir(const std::string& path, mode_t mode);
 };

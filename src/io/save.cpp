@@ -72,7 +72,7 @@ SaveReport save_with(FileSystem& system, Supply& supply, const Value& value,
   report.bytes = plan.size;
   check_memory(plan, memory);
   if (options.dry_run) return report;
-  AtomicFile file(system, path, options.durable);
+  AtomicFile file(system, path, options.durable, options.replace);
   if (options.durable) file.reserve(plan.size);
   write(plan, AtomicOutput(file), options.watch);
   supply.check_unchanged();

@@ -127,7 +127,9 @@ class ShardWriter {
   void write(const std::vector<Shard>& shards, const Supply& supply, std::uint64_t payload,
              std::uint64_t tensors, SaveReport& report) {
     const std::string index = in_folder(concat(stem_, ending_, ".index.json"));
-    const std::set<std::string> before = named_by(index);
+    if (!options_.replace && !options_.dry_run) check_free(system_, index);
+    const std::set<std::string> before =
+        options_.replace ? named_by(index) : std::set<std::string>();
     const std::string tag = free_tag(shards.size());
     if (!options_.dry_run) remove_leftovers(system_, folder_, stem_, ending_);
     Meter meter(options_.watch, payload, kSavingStopped);
@@ -149,7 +151,7 @@ class ShardWriter {
     if (options_.dry_run) return;
     supply.check_unchanged();
     publish();
-    AtomicFile file(system_, index, options_.durable);
+    AtomicFile file(system_, index, options_.durable, options_.replace);
     file.write_at(0, std::as_bytes(std::span(text)));
     file.sync();
     meter.finish();
@@ -198,7 +200,8 @@ class ShardWriter {
   void write_shard(const FilePlan& plan, const std::string& path, Meter& meter) {
     // Each holds a descriptor.
     if (held_.size() == kMostHeld) publish();
-    held_.push_back(std::make_unique<AtomicFile>(system_, path, options_.durable));
+    held_.push_back(
+        std::make_unique<AtomicFile>(system_, path, options_.durable, options_.replace));
     AtomicFile& file = *held_.back();
     if (options_.durable) file.reserve(plan.size);
     write_file(plan, AtomicOutput(file), meter);
@@ -208,7 +211,13 @@ class ShardWriter {
   void publish() {
     for (const auto& file : held_) {
       written_.push_back(file->path());
-      file->publish();
+      try {
+        file->publish();
+      } catch (...) {
+        // What has the name is somebody else's.
+        if (!file->is_published()) written_.pop_back();
+        throw;
+      }
     }
     held_.clear();
   }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <limits>
@@ -210,6 +211,18 @@ bool TemporaryFile::take_random(const std::string& target, mode_t mode, const st
 
 bool TemporaryFile::become(const std::string& target) {
   if (uninterrupted([&] { return system_.rename(name_, target); }) != 0) return false;
+  close();
+  return true;
+}
+
+bool TemporaryFile::become_new(const std::string& target) {
+  const auto rename = [&] { return system_.renameat2(name_, target, RENAME_NOREPLACE); };
+  if (uninterrupted(rename) != 0) {
+    if (errno != EINVAL && errno != ENOSYS) return false;
+    if (uninterrupted([&] { return system_.link(name_, target); }) != 0) return false;
+    // If this fails the file has two names, and the next save removes the other one.
+    remove(system_, name_);
+  }
   close();
   return true;
 }

@@ -29,6 +29,10 @@ class TENON_API TemporaryFile {
   int descriptor() const noexcept { return descriptor_; }
   // The file takes that name, and is closed. False and errno if it cannot be: it stays what it was.
   bool become(const std::string& target);
+  // The same if nothing has that name, not even a symbolic link: errno is EEXIST if something does,
+  // and it stays what it is. File systems that can only replace get a second name for the file
+  // (link) and lose the first.
+  bool become_new(const std::string& target);
 
  private:
   bool take_slot(mode_t mode, const std::string& shown);

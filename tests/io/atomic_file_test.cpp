@@ -365,6 +365,100 @@ TEST(AtomicFile, LeftoversWithRandomNamesAreFoundToo) {
                           ".y.tenon-tmp-0123456789abcdef", "x"));
 }
 
+// ---- without replacing
+
+void save_new(const std::string& path, std::string_view text,
+              FileSystem& system = FileSystem::system()) {
+  AtomicFile file(system, path, true, false);
+  file.write_at(0, bytes_of(text));
+  file.commit();
+}
+
+TEST(AtomicFile, WithoutReplacingWhateverHasTheNameKeepsIt) {
+  const TempDir dir;
+  save_new(dir.file("x"), "text");
+  EXPECT_EQ(TempDir::read(dir.file("x")), "text");
+  dir.write("precious", "precious");
+  fs::create_symlink("precious", dir.file("link"));
+  fs::create_symlink("none", dir.file("dangling"));
+  fs::create_directory(dir.file("folder"));
+  for (const char* name : {"x", "link", "dangling", "folder"}) {
+    EXPECT_EQ(io_error([&] { save_new(dir.file(name), "new"); }, dir.file(name), "is there already",
+                       "choose another name"),
+              EEXIST);
+  }
+  EXPECT_EQ(TempDir::read(dir.file("x")), "text");
+  EXPECT_EQ(TempDir::read(dir.file("precious")), "precious");
+  EXPECT_THAT(names_in(dir.file("")), ElementsAre("dangling", "folder", "link", "precious", "x"));
+}
+
+// Between the last look and the name: on file systems with RENAME_NOREPLACE, and without it.
+TEST(AtomicFile, WithoutReplacingWhatAppearsMeanwhileKeepsTheName) {
+  for (const int refused : {0, EINVAL, ENOSYS}) {
+    for (const bool as_link : {false, true}) {
+      const TempDir dir;
+      const std::string precious = dir.write("precious", "precious");
+      const std::string path = dir.file("x");
+      FaultyFileSystem system([&](std::string_view call) {
+        if (call != (refused == 0 ? "renameat2" : "link")) return call == "renameat2" ? refused : 0;
+        if (as_link)
+          fs::create_symlink(precious, path);
+        else
+          dir.write("x", "theirs");
+        return 0;
+      });
+      EXPECT_EQ(io_error([&] { save_new(path, "ours", system); }, path, "is there already"),
+                EEXIST);
+      EXPECT_EQ(TempDir::read(precious), "precious");
+      EXPECT_EQ(TempDir::read(path), as_link ? "precious" : "theirs");
+      EXPECT_EQ(fs::is_symlink(path), as_link);
+      EXPECT_THAT(names_in(dir.file("")), ElementsAre("precious", "x"));
+    }
+  }
+}
+
+TEST(AtomicFile, WithoutReplacingFileSystemsThatCannotDoThatMakeASecondName) {
+  for (const int refused : {EINVAL, ENOSYS}) {
+    const TempDir dir;
+    FaultyFileSystem system(always("renameat2", refused));
+    save_new(dir.file("x"), "text", system);
+    EXPECT_EQ(TempDir::read(dir.file("x")), "text");
+    EXPECT_EQ(facts_of(dir.file("x")).st_nlink, 1u);
+    EXPECT_THAT(names_in(dir.file("")), ElementsAre("x"));
+  }
+  const TempDir dir;
+  FaultyFileSystem neither([](std::string_view call) {
+    return call == "renameat2" ? EINVAL : call == "link" ? EPERM : 0;
+  });
+  EXPECT_EQ(io_error([&] { save_new(dir.file("x"), "text", neither); }, "without replacing"),
+            EPERM);
+  EXPECT_THAT(names_in(dir.file("")), IsEmpty());
+}
+
+TEST(AtomicFile, WithoutReplacingAFailedCallLeavesNothing) {
+  for (int k = 1;; ++k) {
+    const TempDir dir;
+    int calls = 0;
+    std::string failed;
+    FaultyFileSystem system([&](std::string_view call) {
+      if (++calls != k) return 0;
+      failed = call;
+      return EIO;
+    });
+    bool threw = false;
+    try {
+      save_new(dir.file("x"), "text", system);
+    } catch (const IoError& error) {
+      threw = true;
+      EXPECT_EQ(error.error_number(), EIO) << failed;
+    }
+    if (failed.empty()) break;
+    EXPECT_TRUE(threw || system.renamed) << failed;
+    EXPECT_EQ(fs::exists(dir.file("x")), system.renamed) << failed;
+    EXPECT_EQ(names_in(dir.file("")).size(), system.renamed ? 1u : 0u) << failed;
+  }
+}
+
 TEST(AtomicFile, WithoutLocksItWritesAndRemovesNothing) {
   const TempDir dir;
   for (const int error : {ENOLCK, EOPNOTSUPP, ENOSYS}) {

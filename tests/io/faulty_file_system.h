@@ -78,6 +78,18 @@ class FaultyFileSystem : public FileSystem {
     renamed = renamed || result == 0;
     return result;
   }
+  int renameat2(const std::string& from, const std::string& to, unsigned flags) override {
+    if (fails("renameat2")) return -1;
+    const int result = FileSystem::renameat2(from, to, flags);
+    renamed = renamed || result == 0;
+    return result;
+  }
+  int link(const std::string& from, const std::string& to) override {
+    if (fails("link")) return -1;
+    const int result = FileSystem::link(from, to);
+    renamed = renamed || result == 0;
+    return result;
+  }
   int unlink(const std::string& path) override {
     return fails("unlink") ? -1 : FileSystem::unlink(path);
   }

@@ -112,6 +112,7 @@ TEST(Messages, OfFiles) {
     expect_safe([&] { load(folder.file(name)); });
     folder.write(name, "no checkpoint");
     expect_safe([&] { load(folder.file(name)); });
+    expect_safe([&] { save(Value(), folder.file(name), {.replace = false}); });
     expect_safe([&] { save(Value(), folder.file(name + "/x")); });
     const std::string index = folder.write("model.safetensors.index.json",
                                            "{\"weight_map\": {\"w\": \"b" + kNames[1] + "\"}}");

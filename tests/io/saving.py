@@ -168,6 +168,68 @@ def stopped(folder):
     expect("shards that were interrupted", done.returncode == 130 and listed(out) == [], done)
 
 
+def processor_seconds(child):
+    """What a child has used of the processor, 0 if it is through."""
+    try:
+        fields = pathlib.Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()
+    except FileNotFoundError:
+        return 0
+    return 0 if fields[0] == "Z" else (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def while_reading(arguments, meanwhile, seconds):
+    """Runs the command, and something else once the command has worked for so long. Its answer, and how long it has worked."""
+    child = subprocess.Popen([sys.argv[1], *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while child.poll() is None and processor_seconds(child) < seconds:
+        time.sleep(0.001)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    meanwhile(child)
+    done = said(0)
+    done.stdout, done.stderr = child.communicate()
+    done.returncode = child.returncode
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return done, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def reading(folder):
+    """What happens while IN is read, which IN decides how long it takes: nothing is written yet."""
+    source = folder / "many.safetensors"
+    safetensors(source, [(f"layer.{i}", struct.pack("<f", i)) for i in range(200_000)])
+    out = folder / "out"
+    out.mkdir()
+    target = out / "model.pth"
+    done, whole = while_reading(["convert", source, target], lambda child: None, 0)
+    expect("many tensors", done.returncode == 0 and target.exists(), done)
+    target.unlink()
+    extracting = ["extract", source, "layer.77", "-o", target]
+    done, short = while_reading(extracting, lambda child: None, 0)
+    expect("one of many tensors", done.returncode == 0 and target.read_bytes() == struct.pack("<f", 77), done)
+    target.unlink()
+    # What takes the name of OUT meanwhile keeps it, and a link is not written through.
+    precious = folder / "precious"
+    precious.write_bytes(b"precious")
+    for arguments, seconds in ((["convert", source, target], whole), (extracting, short)):
+        for make in (lambda child: target.write_bytes(b"theirs"), lambda child: target.symlink_to(precious), lambda child: target.symlink_to(folder / "none")):
+            done, _ = while_reading(arguments, make, seconds / 10)
+            expect(f"a file that appears, {arguments}", done.returncode == 3 and "is there already" in done.stderr and "--force" in done.stderr, done)
+            expect(f"a file that appears stays, {arguments}", precious.read_bytes() == b"precious" and listed(out) == ["model.pth"]
+                   and not (folder / "none").exists() and (target.is_symlink() or target.read_bytes() == b"theirs"), done)
+            target.unlink()
+    index = target / "model.safetensors.index.json"
+
+    def make_index(child):
+        target.mkdir()
+        index.write_bytes(b"theirs")
+    done, _ = while_reading(["convert", "--shard-size", "1MB", source, target], make_index, whole / 10)
+    expect("an index that appears", done.returncode == 3 and "is there already" in done.stderr and listed(target) == [index.name]
+           and index.read_bytes() == b"theirs", done)
+    # Forced, the file behind the link is replaced, as ever.
+    shutil.rmtree(target)
+    target.symlink_to(precious)
+    done = tenon("convert", "--force", PTH, target)
+    expect("a link, forced", done.returncode == 0 and target.is_symlink() and names(precious) == ["weight", "bias"], done)
+
+
 def modes_and_names(folder):
     # Set-uid is not for new bytes.
     out = folder / "x.safetensors"
@@ -360,7 +422,7 @@ def full_disk(folder):
 
 
 def main():
-    for part in (answers, modes_and_names, traced, stopped, killed_shards):
+    for part in (answers, modes_and_names, traced, stopped, reading, killed_shards):
         with tempfile.TemporaryDirectory() as folder:
             part(pathlib.Path(os.path.realpath(folder)))
     with tempfile.TemporaryDirectory() as folder:

@@ -156,6 +156,29 @@ TEST_P(Shards, AFolderThatSomebodyElseWritesIntoIsAnError) {
   expect_same(state, load(path));
 }
 
+TEST_P(Shards, WithoutReplacingAnIndexThatIsThereOrAppearsStays) {
+  const TempDir folder;
+  const std::string path = folder.file("sharded");
+  const std::string index = path + "/" + GetParam().index();
+  SaveOptions options{.format = GetParam().format, .shard_size = 800, .replace = false};
+  const Value state = Value::dict({{"a", full({100}, 1)}, {"b", full({100}, 2)}});
+  save(state, path, options);
+  const auto before = names_in(path);
+  expect_error<IoError>([&] { save(state, path, options); }, index, "is there already");
+  EXPECT_EQ(names_in(path), before);
+  expect_same(state, load(path));
+  // Somebody makes an index, or a shard, while ours are written.
+  for (const std::string& name : {GetParam().index(), GetParam().shard(2, 2)}) {
+    fs::remove_all(path);
+    options.watch.progress = [&](std::uint64_t done, std::uint64_t total) {
+      if (done == total) folder.write("sharded/" + name, "theirs");
+    };
+    expect_error<IoError>([&] { save(state, path, options); }, name, "is there already");
+    EXPECT_EQ(TempDir::read(path + "/" + name), "theirs");
+    EXPECT_THAT(names_in(path), ElementsAre(name));
+  }
+}
+
 TEST_P(Shards, AFailureLeavesTheFolderAsItWas) {
   const TempDir folder;
   const std::string path = folder.file("sharded");
