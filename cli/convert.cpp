@@ -201,8 +201,11 @@ int refuse_to_replace(const std::string& name) {
 int run(const Options& given, ConvertOptions& options) {
   StopOnSignal signals;
   Progress progress("converting");
-  options.save.watch = progress.watch();
   options.save.watch.stop = signals.token();
+  options.save.watch.progress = [&](std::uint64_t done, std::uint64_t total) {
+    signals.writing();
+    progress.show(done, total);
+  };
   try {
     const ConvertReport report = convert(given.in, given.out, options);
     for (const std::string& note : report.notes)

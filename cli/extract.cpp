@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <system_error>
@@ -75,8 +76,9 @@ struct Interrupted {
 // Makes a file of what the function writes. It has its name when it is whole; if anything is thrown
 // there is none, and what had the name before still has it. Unless forced, what has got the name
 // meanwhile keeps it.
-void write_file(const Options& options, const std::function<void(const Sink&)>& write) {
-  StopOnSignal signals;
+void write_file(const Options& options, StopOnSignal& signals,
+                const std::function<void(const Sink&)>& write) {
+  signals.writing();
   AtomicFile file(FileSystem::system(), options.out, true, options.force);
   std::uint64_t at = 0;
   const auto stop_if_asked = [&] {
@@ -176,6 +178,10 @@ bool is_part_of(const Checkpoint& file, const Options& options) {
 }
 
 int extract(const Options& options) {
+  // Before anything starts threads, which inherit what it blocks. Standard output needs no care:
+  // what a pipe has taken cannot be removed.
+  std::optional<StopOnSignal> signals;
+  if (!options.to_stdout()) signals.emplace();
   if (!options.to_stdout()) {
     if (const std::string why = in_the_way(options); !why.empty()) return refuse(options.out, why);
   }
@@ -223,7 +229,7 @@ int extract(const Options& options) {
   };
   if (!options.to_stdout()) {
     try {
-      write_file(options, write);
+      write_file(options, *signals, write);
     } catch (const Interrupted& interrupted) {
       std::fputs("tenon: interrupted, and nothing was written\n", stderr);
       return 128 + interrupted.signal;

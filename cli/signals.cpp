@@ -1,5 +1,7 @@
 #include "signals.h"
 
+#include <unistd.h>
+
 #include <csignal>
 #include <ctime>
 
@@ -30,6 +32,13 @@ StopOnSignal::StopOnSignal() {
     while (!end.stop_requested()) {
       const int got = sigtimedwait(&set, nullptr, &moment);
       if (got <= 0) continue;
+      const std::lock_guard lock(phase_);
+      if (!writing_) {
+        // The destructors of what is being read would only cost time.
+        constexpr char kText[] = "tenon: interrupted, and nothing was written\n";
+        static_cast<void>(::write(STDERR_FILENO, kText, sizeof kText - 1) != 0);
+        ::_exit(128 + got);
+      }
       if (received_.exchange(got) != 0) {
         std::signal(got, SIG_DFL);
         pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
@@ -38,6 +47,11 @@ StopOnSignal::StopOnSignal() {
       source_.request_stop();
     }
   });
+}
+
+void StopOnSignal::writing() {
+  const std::lock_guard lock(phase_);
+  writing_ = true;
 }
 
 StopOnSignal::~StopOnSignal() {

@@ -11,7 +11,8 @@ namespace tenon {
 struct Watch {
   std::stop_token stop = {};
   // Called with the bytes done and all there are, on whichever thread works, never on two at once;
-  // at last with both equal. What it throws ends the work.
+  // at last with both equal. Saving calls it with 0 before it makes the first file. What it throws
+  // ends the work.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};
 };
 

@@ -47,6 +47,11 @@ SaveReport save_shards(FileSystem& system, Supply& supply, const Value& tree,
 
 }  // namespace
 
+void begin_saving(const Watch& watch, std::uint64_t total) {
+  if (watch.progress) watch.progress(0, total);
+  if (watch.stop.stop_requested()) throw CancelledError(kSavingStopped);
+}
+
 void check_memory(const FilePlan& plan, std::uint64_t memory) {
   std::uint64_t largest = 0;
   for (const PlannedRecord& record : plan.records) {
@@ -72,6 +77,7 @@ SaveReport save_with(FileSystem& system, Supply& supply, const Value& value,
   report.bytes = plan.size;
   check_memory(plan, memory);
   if (options.dry_run) return report;
+  begin_saving(options.watch, payload_bytes(plan));
   AtomicFile file(system, path, options.durable, options.replace);
   if (options.durable) file.reserve(plan.size);
   write(plan, AtomicOutput(file), options.watch);

@@ -19,6 +19,10 @@ TENON_API SaveReport save_with(FileSystem& system, Supply& supply, const Value& 
                                const std::string& path, const SaveOptions& options,
                                std::uint64_t memory = kAnyMemory);
 
+// Called before the first file or folder is made: who watches can tell from then on that there is
+// something to remove. CancelledError if a stop was asked for already.
+void begin_saving(const Watch& watch, std::uint64_t total);
+
 // ValueError if a payload that cannot be read in parts needs more memory than that.
 void check_memory(const FilePlan& plan, std::uint64_t memory);
 

@@ -287,6 +287,7 @@ SaveReport save_safetensors_shards(FileSystem& system, Supply& supply, const Val
     total += bytes;
     first += n;
   }
+  if (!options.dry_run) begin_saving(options.watch, total);
   ShardWriter(system, folder, "model", ".safetensors", options, memory)
       .write(shards, supply, total, total, report);
   return report;
@@ -350,6 +351,7 @@ SaveReport save_archive_shards(FileSystem& system, Supply& supply, const Value& 
     shards.push_back(std::move(shard));
   }
   SaveReport report;
+  if (!options.dry_run) begin_saving(options.watch, payload);
   ShardWriter(system, folder, "pytorch_model", ".bin", options, memory)
       .write(shards, supply, payload, total, report);
   return report;

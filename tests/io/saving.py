@@ -205,6 +205,13 @@ def reading(folder):
     done, short = while_reading(extracting, lambda child: None, 0)
     expect("one of many tensors", done.returncode == 0 and target.read_bytes() == struct.pack("<f", 77), done)
     target.unlink()
+    for arguments, seconds in ((["convert", source, target], whole), (["convert", "--shard-size", "1MB", source, target], whole), (extracting, short)):
+        # One signal is enough.
+        for sent in (signal.SIGTERM, signal.SIGINT):
+            done, used = while_reading(arguments, lambda child: child.send_signal(sent), seconds / 10)
+            expect(f"{sent.name} while reading, {arguments}", done.returncode == 128 + sent and "nothing was written" in done.stderr, done)
+            expect(f"{sent.name} while reading is soon: {used} of {seconds} s, {arguments}", used < 0.7 * seconds and listed(out) == [], done)
+
     # What takes the name of OUT meanwhile keeps it, and a link is not written through.
     precious = folder / "precious"
     precious.write_bytes(b"precious")

@@ -145,8 +145,8 @@ TEST_P(Shards, AFolderThatSomebodyElseWritesIntoIsAnError) {
   const Value state = Value::dict({{"a", full({100}, 1)}, {"b", full({100}, 2)}});
   SaveOptions options{.format = GetParam().format, .shard_size = 800};
   bool tried = false;
-  options.watch.progress = [&](std::uint64_t, std::uint64_t) {
-    if (std::exchange(tried, true)) return;
+  options.watch.progress = [&](std::uint64_t done, std::uint64_t) {
+    if (done == 0 || std::exchange(tried, true)) return;
     expect_error<IoError>(
         [&] { save(state, path, {.format = GetParam().format, .shard_size = 800}); },
         "somebody else is writing shards into it");
@@ -189,7 +189,7 @@ TEST_P(Shards, AFailureLeavesTheFolderAsItWas) {
   std::stop_source stop;
   stopped.watch.stop = stop.get_token();
   stopped.watch.progress = [&](std::uint64_t, std::uint64_t) {
-    if (++calls == 2) stop.request_stop();
+    if (++calls == 3) stop.request_stop();
   };
   EXPECT_THROW(save(state, path, stopped), CancelledError);
   EXPECT_THAT(names_in(folder.file("")), IsEmpty());
