@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "base/visible.h"
 #include "io/compression.h"
 #include "io/zip_format.h"
 #include "tenon/error.h"
@@ -17,6 +18,7 @@ namespace {
 constexpr std::uint64_t kAlignment = 64;
 constexpr std::uint64_t kIdLength = 40;
 constexpr std::string_view kId = ".data/serialization_id";
+constexpr std::size_t kLongestName = 255;   // of a folder, on most systems
 constexpr std::uint16_t kPadding = 0x4246;  // "FB", PyTorch's own
 
 template <class T>
@@ -165,13 +167,24 @@ std::string serialization_id(const std::vector<Entry>& entries,
 }  // namespace
 
 std::string archive_name(const std::string& path) {
+  constexpr char kAnother[] = "archive";
   for (const char c : path) {
-    if (static_cast<unsigned char>(c) >= 0x80) return "archive";
+    if (static_cast<unsigned char>(c) >= 0x80) return kAnother;
   }
   std::string name = path.substr(path.find_last_of("/\\") + 1);
   const std::size_t dot = name.rfind('.');
   if (dot != name.npos) name.resize(dot);
-  if (name.empty()) throw ValueError(concat("save: invalid file name: ", path));
+  if (name.empty())
+    throw ValueError(
+        concat("save: invalid file name: ", visible(path, kLongestName),
+               ": the folder in the archive is named after what is before its last dot, "
+               "and that is nothing"));
+  // Whoever unpacks the archive makes a folder of this name, on any system: it must not lead out of
+  // where it is, and we must be able to read it back.
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f && c != ':'; };
+  const bool only_dots = name.find_first_not_of('.') == name.npos;
+  if (only_dots || name.size() > kLongestName || !std::all_of(name.begin(), name.end(), is_plain))
+    return kAnother;
   return name;
 }
 

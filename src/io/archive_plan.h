@@ -11,7 +11,10 @@
 namespace tenon {
 
 // The folder in the archive of a file with that path, as torch.save names it: the last part up to
-// its last dot, or "archive" if it is not ASCII. ValueError if that is nothing.
+// its last dot, or "archive" if the path is not ASCII. Also "archive", where torch.save is not
+// asked, if that is only dots, longer than 255 bytes, or has control characters or colons: it would
+// lead out of the folder the archive is unpacked into, or could not be read back. ValueError if it
+// is nothing.
 std::string archive_name(const std::string& path);
 
 FilePlan plan_archive(const std::string& archive, Pickled pickled);

@@ -320,6 +320,16 @@ TEST(Save, TheNameOfTheFileIsTheNameInsideTheArchive) {
   EXPECT_EQ(inside("plain"), "plain");
   EXPECT_EQ(inside("m\u00f6del.pth"), "archive");
   expect_error<ValueError>([&] { inside(".pth"); }, "invalid file name");
+  // Whoever unpacks it makes that folder, so it must not lead anywhere.
+  for (const char* odd : {"...pth", "..pth", "....pth", "a\nb.pth",
+                          "a\x7f"
+                          "b.pth",
+                          "a:b.pth", "\x1b[1m.pth"}) {
+    EXPECT_EQ(inside(odd), "archive") << odd;
+    EXPECT_NO_THROW(load(folder.file(odd))) << odd;
+  }
+  for (const char* plain : {"a b.pth", "..a.pth", "-x.pth", "a\\b.pth"})
+    EXPECT_NO_THROW(inside(plain));
 }
 
 // ---- compact

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
 from commands import expect, failures, FILES, NEW, PTH, tenon
 
@@ -237,7 +238,14 @@ def reading(folder):
     expect("a link, forced", done.returncode == 0 and target.is_symlink() and names(precious) == ["weight", "bias"], done)
 
 
-def modes_and_names(folder):
+def odd_names(folder):
+    for name in ("...pth", "a\nb.pth", "a:b.pth", "\x1b[31m.pth", "a\u202eb.pth"):
+        out = folder / name
+        done = tenon("convert", PTH, out)
+        expect(f"convert to {name!r}", done.returncode == 0 and "\x1b" not in done.stdout and "\u202e" not in done.stdout, done)
+        expect(f"what was written to {name!r} is read", names(out) == ["weight", "bias"], done)
+        entries = zipfile.ZipFile(out).namelist()
+        expect(f"entries of {name!r}: {entries}", all(entry.startswith("archive/") for entry in entries), done)
     # Set-uid is not for new bytes.
     out = folder / "x.safetensors"
     out.write_bytes(b"")
@@ -429,7 +437,7 @@ def full_disk(folder):
 
 
 def main():
-    for part in (answers, modes_and_names, traced, stopped, reading, killed_shards):
+    for part in (answers, odd_names, traced, stopped, reading, killed_shards):
         with tempfile.TemporaryDirectory() as folder:
             part(pathlib.Path(os.path.realpath(folder)))
     with tempfile.TemporaryDirectory() as folder:
