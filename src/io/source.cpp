@@ -81,14 +81,34 @@ class FileSource final : public Source {
     }
   }
 
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> identity() const override {
+    return std::pair(static_cast<std::uint64_t>(facts_.st_dev),
+                     static_cast<std::uint64_t>(facts_.st_ino));
+  }
+
+  // Who writes may put mtime back, but not ctime, so that counts too. Links, names, owners and
+  // modes change ctime as well: a file that is renamed or hard-linked while it is read is refused,
+  // as nobody can tell that from a write. Except for one thing that is common: another file takes
+  // the name, and ours has a name less, which is how a new checkpoint replaces one that is being
+  // read. Whoever writes in place, puts mtime back and then removes a name is not found out; it
+  // takes the owner of the file to do that.
   void check_unchanged() const override {
     struct stat now{};
     if (::fstat(descriptor_, &now) != 0) throw IoError("cannot look at", name(), errno);
     const auto same = [](const timespec& a, const timespec& b) {
       return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
     };
-    if (now.st_size == facts_.st_size && same(now.st_mtim, facts_.st_mtim)) return;
-    throw FormatError(name(), static_cast<std::uint64_t>(std::min(now.st_size, facts_.st_size)),
+    const bool same_bytes = now.st_size == facts_.st_size && same(now.st_mtim, facts_.st_mtim);
+    if (same_bytes && (same(now.st_ctim, facts_.st_ctim) || now.st_nlink < facts_.st_nlink)) return;
+    const auto at = static_cast<std::uint64_t>(std::min(now.st_size, facts_.st_size));
+    if (same_bytes) {
+      throw FormatError(
+          name(), at,
+          "the file was changed while it was read: its size and the time of its last "
+          "write are as before, and the time of its last change is not (it was written "
+          "to, renamed, linked, or got other rights): read it again");
+    }
+    throw FormatError(name(), at,
                       concat("the file was changed while it was read: ", facts_.st_size,
                              " bytes became ", now.st_size));
   }

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/mapping.h"
 #include "tenon/api.h"
@@ -31,6 +33,9 @@ class TENON_API Source {
   virtual Ref<Mapping> map(Mapping::Mode mode) const;
   // FormatError if the file is not the one that was opened any more: its size or times changed.
   virtual void check_unchanged() const {}
+  // Device and inode of the file. Two sources with the same are one file, whatever its names are.
+  // None for memory.
+  virtual std::optional<std::pair<std::uint64_t, std::uint64_t>> identity() const { return {}; }
 
  protected:
   Source(std::string name, std::uint64_t size) : name_(std::move(name)), size_(size) {}
