@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "io/beneath.h"
 #include "io/document.h"
 #include "io/shown.h"
 #include "io/tensors.h"
@@ -41,12 +42,6 @@ bool stays_inside(std::string_view name) {
     at = end + 1;
   }
   return true;
-}
-
-bool is_below(const fs::path& path, const fs::path& folder) {
-  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
-  static_cast<void>(rest);
-  return end == folder.end();
 }
 
 // Numbers the storages of several documents one after another.
@@ -96,7 +91,7 @@ class NamesOnly final : public Builder {
 
 class IndexDocument final : public Document {
  public:
-  IndexDocument(std::shared_ptr<const Source> source, fs::path folder,
+  IndexDocument(std::shared_ptr<const Source> source, std::unique_ptr<const Beneath> folder,
                 const DocumentOptions& options)
       : Document(std::move(source), options), folder_(std::move(folder)), options_(options) {
     options_.meter = &opening();
@@ -198,17 +193,13 @@ class IndexDocument final : public Document {
       refuse(concat("tensor ", shown(*twice), " twice"));
   }
 
-  // The file itself, if it is where it may be.
-  std::string resolved(const std::string& name) const {
-    std::error_code error;
-    const fs::path real = fs::canonical(folder_ / name, error);
-    if (error) throw IoError("cannot open", (folder_ / name).string(), error.value());
-    if (options_.follow_links || is_below(real, folder_)) return real.string();
-    // Hugging Face's cache: snapshots/REVISION/NAME is a link into blobs/.
-    for (fs::path up = folder_; up.has_relative_path(); up = up.parent_path()) {
-      if (up.filename() == "snapshots" && is_below(real, up.parent_path() / "blobs"))
-        return real.string();
-    }
+  // The shard of that name, if it is where it may be.
+  std::shared_ptr<Source> open_shard(const std::string& name) const {
+    std::string path = concat(folder_->path(), "/", name);
+    const int descriptor =
+        options_.follow_links ? folder_->open_anywhere(name) : folder_->open(name);
+    if (descriptor >= 0) return open_taken(descriptor, std::move(path));
+    if (errno != EXDEV) throw IoError("cannot open", std::move(path), errno);
     throw FormatError(source_->name(), 0,
                       concat("shard ", shown(name),
                              " is a link out of its folder: allow that with .follow_links"));
@@ -235,8 +226,7 @@ class IndexDocument final : public Document {
         continue;
       }
       try {
-        const auto source = open_file(resolved(file));
-        shards_[file] = open_document(source, options_);
+        shards_[file] = open_document(open_shard(file), options_);
         if (file.ends_with(".safetensors") && shards_[file]->format() != "safetensors")
           problems_.push_back(
               concat("shard ", shown(file), " is a ", shards_[file]->format(), " file"));
@@ -281,7 +271,7 @@ class IndexDocument final : public Document {
     report();
   }
 
-  fs::path folder_;
+  std::unique_ptr<const Beneath> folder_;
   DocumentOptions options_;
   std::vector<std::pair<std::string, std::string>> weights_;
   std::map<std::string, std::unique_ptr<Document>> shards_;
@@ -291,11 +281,13 @@ class IndexDocument final : public Document {
 }  // namespace
 
 std::unique_ptr<Document> open_index(const std::string& path, const DocumentOptions& options) {
-  std::error_code error;
-  fs::path folder = fs::canonical(path, error).parent_path();
-  // The index itself may be a link into the cache; its shards are beside the link.
-  if (!error) folder = fs::canonical(fs::absolute(path).parent_path(), error);
-  if (error) throw IoError("cannot open", path, error.value());
+  // The index itself may be a link into a cache; its shards are beside the link.
+  const std::size_t slash = path.rfind('/');
+  auto folder = std::make_unique<Beneath>(slash == path.npos ? "." : path.substr(0, slash + 1));
+  // Hugging Face's cache: snapshots/REVISION/NAME is a link into blobs/.
+  std::string up = "..";
+  for (fs::path at = folder->path(); at.has_relative_path(); at = at.parent_path(), up += "/..")
+    if (at.filename() == "snapshots") folder->allow(concat(up, "/blobs"));
   return std::make_unique<IndexDocument>(open_file(path), std::move(folder), options);
 }
 

@@ -163,6 +163,10 @@ std::shared_ptr<Source> open_file(const std::string& path) {
   return take_over(descriptor, 0, path);
 }
 
+std::shared_ptr<Source> open_taken(int descriptor, std::string name) {
+  return take_over(descriptor, 0, std::move(name));
+}
+
 std::shared_ptr<Source> open_file(int descriptor, std::uint64_t offset, std::string name) {
   const int own = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   if (own < 0) throw IoError("cannot use the descriptor of", std::move(name), errno);

@@ -48,6 +48,8 @@ class TENON_API Source {
 // A regular file. IoError if there is none, or it is something else (a directory, a pipe, a
 // device).
 TENON_API std::shared_ptr<Source> open_file(const std::string& path);
+// The same by a descriptor, which it takes over. The name is for messages.
+TENON_API std::shared_ptr<Source> open_taken(int descriptor, std::string name);
 // The part of an open file that begins at an offset. The descriptor is duplicated.
 TENON_API std::shared_ptr<Source> open_file(int descriptor, std::uint64_t offset, std::string name);
 // Memory that outlives it.

@@ -1,0 +1,161 @@
+#include "io/beneath.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string>
+
+#include "io/files.h"
+#include "support/matchers.h"
+#include "support/temp_dir.h"
+#include "tenon/checkpoint.h"
+#include "tenon/error.h"
+#include "tenon/save.h"
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What is in the file, or the error.
+std::string opened(const Beneath& folder, const std::string& name) {
+  const int descriptor = folder.open(name);
+  if (descriptor < 0) return std::generic_category().message(errno);
+  char text[100];
+  const ssize_t n = ::read(descriptor, text, sizeof text);
+  ::close(descriptor);
+  return {text, static_cast<std::size_t>(n > 0 ? n : 0)};
+}
+
+const std::string kOut = std::generic_category().message(EXDEV);
+
+class BeneathTest : public testing::Test {
+ protected:
+  BeneathTest() {
+    fs::create_directories(dir.file("in/sub/deeper"));
+    fs::create_directories(dir.file("out"));
+    dir.write("in/a", "a");
+    dir.write("in/sub/b", "b");
+    dir.write("in/sub/deeper/c", "c");
+    dir.write("out/secret", "secret");
+  }
+  void link(const std::string& to, const std::string& name) const {
+    fs::create_symlink(to, dir.file(name));
+  }
+  const TempDir dir;
+};
+
+TEST_F(BeneathTest, FilesAndLinksThatStayInsideAreOpened) {
+  link("sub/b", "in/link");
+  link("../sub/../a", "in/sub/up");
+  link("sub/deeper", "in/folder");
+  link(fs::canonical(dir.file("in")).string() + "/sub/b", "in/whole");
+  link("link", "in/chain");
+  const std::size_t before = names_in("/proc/self/fd").size();
+  {
+    const Beneath folder(dir.file("in"));
+    EXPECT_EQ(folder.path(), fs::canonical(dir.file("in")).string());
+    EXPECT_EQ(opened(folder, "a"), "a");
+    EXPECT_EQ(opened(folder, "sub/deeper/c"), "c");
+    EXPECT_EQ(opened(folder, "link"), "b");
+    EXPECT_EQ(opened(folder, "chain"), "b");
+    EXPECT_EQ(opened(folder, "sub/up"), "a");
+    EXPECT_EQ(opened(folder, "folder/c"), "c");
+    EXPECT_EQ(opened(folder, "folder/../b"), "b");
+    EXPECT_EQ(opened(folder, "whole"), "b");
+  }
+  EXPECT_EQ(names_in("/proc/self/fd").size(), before);
+}
+
+TEST_F(BeneathTest, LinksThatLeadOutAreNot) {
+  link("../out/secret", "in/file");
+  link("../out", "in/folder");
+  link(dir.file("out/secret"), "in/whole");
+  link("/", "in/root");
+  link("sub/../../out/secret", "in/around");
+  link("file", "in/chain");
+  const Beneath folder(dir.file("in"));
+  for (const char* name : {"file", "folder/secret", "whole", "root/etc/passwd", "around", "chain",
+                           "../out/secret", "sub/../../out/secret"})
+    EXPECT_EQ(opened(folder, name), kOut) << name;
+  const int descriptor = folder.open_anywhere("file");
+  EXPECT_GE(descriptor, 0);
+  ::close(descriptor);
+}
+
+TEST_F(BeneathTest, WhatIsNotThereOrIsNoFileSaysSo) {
+  link("loop", "in/loop");
+  link("none", "in/dangling");
+  const Beneath folder(dir.file("in"));
+  EXPECT_EQ(folder.open("none"), -1);
+  EXPECT_EQ(errno, ENOENT);
+  EXPECT_EQ(folder.open("none/x"), -1);
+  EXPECT_EQ(errno, ENOENT);
+  EXPECT_EQ(folder.open("dangling"), -1);
+  EXPECT_EQ(errno, ENOENT);
+  EXPECT_EQ(folder.open("a/x"), -1);
+  EXPECT_EQ(errno, ENOTDIR);
+  EXPECT_EQ(folder.open("loop"), -1);
+  EXPECT_EQ(errno, ELOOP);
+  expect_error<IoError>([&] { Beneath(dir.file("none")); }, "cannot open the folder");
+}
+
+// What somebody does between looking and opening: the folder in the middle becomes a link.
+TEST_F(BeneathTest, AFolderThatBecomesALinkLeadsNowhere) {
+  const Beneath folder(dir.file("in"));
+  fs::rename(dir.file("in/sub"), dir.file("moved"));
+  dir.write("out/b", "of another");
+  link("../out", "in/sub");
+  EXPECT_EQ(opened(folder, "sub/b"), kOut);
+  // And the folder itself: ours is the one that was opened.
+  fs::rename(dir.file("in"), dir.file("elsewhere"));
+  link("out", "in");
+  EXPECT_EQ(opened(folder, "a"), "a");
+  EXPECT_EQ(opened(folder, "secret"), std::generic_category().message(ENOENT));
+}
+
+TEST_F(BeneathTest, LinksMayLeadIntoFoldersThatAreAllowed) {
+  link("../out/secret", "in/file");
+  link("../out/more", "in/again");
+  link("secret", "out/more");
+  link("../moved/x", "out/further");
+  link("../out/further", "in/further");
+  Beneath folder(dir.file("in"));
+  folder.allow("../none");
+  folder.allow("../out");
+  EXPECT_EQ(opened(folder, "file"), "secret");
+  EXPECT_EQ(opened(folder, "again"), "secret");
+  EXPECT_EQ(opened(folder, "further"), kOut);
+  // An allowed folder that is a link is none.
+  fs::create_directory(dir.file("third"));
+  dir.write("third/x", "x");
+  link("third", "alias");
+  link("../third/x", "in/third");
+  folder.allow("../alias");
+  EXPECT_EQ(opened(folder, "third"), kOut);
+}
+
+// Hugging Face's cache: models/snapshots/REVISION/NAME leads to models/blobs/HASH.
+TEST(Index, ShardsAreReadThroughTheLinksOfTheCacheAndNoOthers) {
+  const TempDir dir;
+  fs::create_directories(dir.file("models/blobs"));
+  fs::create_directories(dir.file("models/snapshots/rev"));
+  const Value state = Value::dict({{"a", full({100}, 1)}, {"b", full({100}, 2)}});
+  save(state, dir.file("plain"), {.format = FileFormat::safetensors, .shard_size = 400});
+  int number = 0;
+  for (const std::string& name : names_in(dir.file("plain"))) {
+    const std::string blob = std::to_string(number++);
+    fs::copy_file(dir.file("plain/" + name), dir.file("models/blobs/" + blob));
+    fs::create_symlink("../../blobs/" + blob, dir.file("models/snapshots/rev/" + name));
+  }
+  EXPECT_EQ(load(dir.file("models/snapshots/rev")).entries().size(), 2u);
+  // The same links elsewhere lead out of their folder.
+  fs::rename(dir.file("models/snapshots"), dir.file("models/others"));
+  expect_error<FormatError>([&] { load(dir.file("models/others/rev")); }, "link out of its folder",
+                            "follow_links");
+  EXPECT_EQ(load(dir.file("models/others/rev"), {.follow_links = true}).entries().size(), 2u);
+}
+
+}  // namespace
+}  // namespace tenon
