@@ -28,7 +28,8 @@ class TENON_API KeyMap {
   KeyMap& add_prefix(std::string prefix);
   KeyMap& rename(std::map<std::string, std::string, std::less<>> names);  // whole names
   // Every match of a regular expression (RE2's syntax), \1 standing for its first group. ValueError
-  // if it is none.
+  // if it is none. Applied to a name of more than 4,096 bytes, or making one of more than 65,536,
+  // it throws ValueError: such work is quadratic, and files choose their names.
   KeyMap& replace(const std::string& pattern, std::string with);
 
   bool empty() const noexcept;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "io/shown.h"
 #include "tenon/error.h"
 #include "tenon/value.h"
 
@@ -13,9 +14,18 @@ namespace tenon {
 
 namespace {
 
+// Of the automaton that RE2 builds while it matches; beyond that it takes a slower way.
+constexpr std::int64_t kMostMemory = 8 << 20;
+// A rule looks for its next match from each place where the last one ended, and each look may go to
+// the end of the name: the work is quadratic. A file chooses its names, and names of models are
+// short.
+constexpr std::size_t kLongestReplaced = 4096;
+constexpr std::size_t kLongestResult = 65'536;
+
 std::shared_ptr<const re2::RE2> compiled(const std::string& pattern) {
   re2::RE2::Options options;
   options.set_log_errors(false);
+  options.set_max_mem(kMostMemory);
   auto machine = std::make_shared<const re2::RE2>(pattern, options);
   if (!machine->ok()) {
     throw ValueError(concat("the regular expression ", Value(pattern),
@@ -38,6 +48,19 @@ struct Rename {
 struct Replace {
   std::shared_ptr<const re2::RE2> pattern;
   std::string with;
+
+  void apply(std::string& name) const {
+    if (name.size() > kLongestReplaced) {
+      throw ValueError(concat("the name ", shown(name), " has ", name.size(),
+                              " bytes, and a regular expression replaces in names of up to ",
+                              kLongestReplaced, ": leave the tensor out, or rename it as a whole"));
+    }
+    re2::RE2::GlobalReplace(&name, *pattern, piece(with));
+    if (name.size() > kLongestResult) {
+      throw ValueError(concat("replacing ", Value(pattern->pattern()), " makes a name of ",
+                              name.size(), " bytes, and up to ", kLongestResult, " are allowed"));
+    }
+  }
 };
 
 }  // namespace
@@ -97,7 +120,7 @@ std::string KeyMap::operator()(std::string_view name) const {
       if (const auto found = names->names.find(out); found != names->names.end())
         out = found->second;
     } else if (const auto* replace = std::get_if<Replace>(&rule)) {
-      re2::RE2::GlobalReplace(&out, *replace->pattern, piece(replace->with));
+      replace->apply(out);
     }
   }
   return out;

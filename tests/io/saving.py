@@ -257,6 +257,10 @@ def odd_names(folder):
         (folder / f".y.pth.tenon-tmp{i}").mkdir()
     done = tenon("convert", PTH, folder / "y.pth")
     expect("squatted names", done.returncode == 0 and names(folder / "y.pth") == ["weight", "bias"], done)
+    # Names that a replacement would take forever for.
+    safetensors(folder / "long.safetensors", [("a" * (1 << 20), b"0000")])
+    done = tenon("convert", "--rename-re", "a.*?b|a=c", folder / "long.safetensors", folder / "z.pth")
+    expect("renaming a name of a megabyte", done.returncode == 3 and "up to 4096" in done.stderr and len(done.stderr) < 1000, done)
 
 
 def traced(folder):
