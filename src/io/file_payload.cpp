@@ -168,15 +168,15 @@ void FileSupply::check_unchanged() const {
 }
 
 FileSupply::FileSupply(const LeftInFile& records, bool any_size)
-    : records_(records), any_size_(any_size), slot_(std::make_shared<InflatedSlot>()) {}
+    : records_(records), any_size_(any_size), slot_(std::make_shared<InflatedSlot>()) {
+  for (const auto& [identity, left] : records) stored_ += left.record.stored;
+}
 
 void FileSupply::will_write(std::uint64_t bytes) {
   constexpr std::uint64_t kFree = std::uint64_t{1} << 30, kTimes = 64;
   written_ = checked_add(written_, bytes).value_or(std::numeric_limits<std::uint64_t>::max());
-  std::uint64_t stored = 0;
-  for (const auto& [identity, left] : records_) stored += left.record.stored;
-  if (any_size_ || written_ / kTimes <= stored + kFree / kTimes) return;
-  throw ValueError(concat("convert: ", stored, " bytes of storages would become at least ",
+  if (any_size_ || written_ / kTimes <= stored_ + kFree / kTimes) return;
+  throw ValueError(concat("convert: ", stored_, " bytes of storages would become at least ",
                           written_, ", as tensors repeat them or they are deflated: choose some ",
                           "with .filter (--filter), or allow it with .any_size (--any-size)"));
 }

@@ -33,7 +33,7 @@ class FileSupply final : public Supply {
  private:
   const LeftInFile& records_;
   bool any_size_;
-  std::uint64_t written_ = 0;
+  std::uint64_t stored_ = 0, written_ = 0;
   std::shared_ptr<InflatedSlot> slot_;
   std::unordered_map<const void*, std::shared_ptr<Payload>> payloads_;
 };
