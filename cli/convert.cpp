@@ -46,6 +46,7 @@ is executed, and its bytes are compared with their checksums. OUT appears whole 
   --dry-run             print what would be done, and write nothing
   --no-sync             do not wait for the disk
   --follow-links        the files an index names may be links out of its folder
+  --raise-limits N      reading IN may take N times the memory and steps that its size warrants
 
 Sizes are bytes, or as 500MB, 5GB, 1GiB. What is no tensor goes into safetensors as JSON in its
 metadata, where tenon finds it again.
@@ -234,6 +235,8 @@ int run(const Options& given, ConvertOptions& options) {
 
 int convert(const std::vector<std::string>& arguments) {
   Options given;
+  std::string limits;
+  bool raises = false;
   switch (parse("convert", kHelp, arguments,
                 {{"--to", nullptr, &given.to, &given.has_to},
                  {"--shard-size", nullptr, &given.shard_size, &given.has_shard_size},
@@ -252,14 +255,21 @@ int convert(const std::vector<std::string>& arguments) {
                  {"--dry-run", &given.dry_run},
                  {"--no-sync", &given.no_sync},
                  {"--follow-links", &given.follow_links},
+                 {"--raise-limits", nullptr, &limits, &raises},
                  {"--any-size", &given.any_size}},
                 {{"file to read", &given.in}, {"file to write", &given.out}})) {
     case Parsed::wrong: return kUsage;
     case Parsed::help: return written();
     case Parsed::yes: break;
   }
+  std::optional<ReadLimits> raised;
+  if (raises) {
+    raised = raised_limits("convert", limits);
+    if (!raised) return kUsage;
+  }
   return guarded(given.in, [&] {
     ConvertOptions options;
+    if (raised) options.limits = *raised;
     try {
       if (const std::string wrong = understand(given, options); !wrong.empty()) return usage(wrong);
     } catch (const ValueError& error) {

@@ -37,6 +37,7 @@ safetensors, an index of several (*.index.json), or a folder with one. Nothing i
   --filter RE      only tensors whose names match a regular expression (RE2's syntax)
   --inert          read the tensors of pickled objects and TorchScript archives, too
   --follow-links   the files an index names may be links out of its folder
+  --raise-limits N reading may take N times the memory and steps that its size warrants
 
   tenon inspect model.pth
   tenon inspect --filter '^layers\.0\.' --stats model.safetensors
@@ -295,17 +296,25 @@ void write_table(const Checkpoint& file, const Options& options, const Listing& 
 
 int inspect(const std::vector<std::string>& arguments) {
   Options options;
+  std::string limits;
+  bool raises = false;
   switch (parse("inspect", kHelp, arguments,
                 {{"--json", &options.json},
                  {"--hash", &options.hash},
                  {"--stats", &options.stats},
                  {"--inert", &options.open.inert},
                  {"--follow-links", &options.open.follow_links},
+                 {"--raise-limits", nullptr, &limits, &raises},
                  {"--filter", nullptr, &options.filter, &options.has_filter}},
                 options.file)) {
     case Parsed::wrong: return kUsage;
     case Parsed::help: return written();
     case Parsed::yes: break;
+  }
+  if (raises) {
+    const auto raised = raised_limits("inspect", limits);
+    if (!raised) return kUsage;
+    options.open.limits = *raised;
   }
   if (options.has_filter) {
     try {

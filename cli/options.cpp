@@ -1,5 +1,6 @@
 #include "options.h"
 
+#include <charconv>
 #include <cstdio>
 
 #include "text.h"
@@ -84,6 +85,16 @@ Parsed parse(std::string_view command, std::string_view help,
              const std::vector<std::string>& arguments, const std::vector<Option>& options,
              std::string& file) {
   return parse(command, help, arguments, options, {{"file", &file}});
+}
+
+std::optional<ReadLimits> raised_limits(std::string_view command, const std::string& factor) {
+  std::uint64_t times = 0;
+  const auto [end, error] = std::from_chars(factor.data(), factor.data() + factor.size(), times);
+  if (error == std::errc() && end == factor.data() + factor.size() && times != 0)
+    return ReadLimits().times(times);
+  std::fprintf(stderr, "tenon: %s --raise-limits is a whole number from 1 on, and not %s\n",
+               std::string(command).c_str(), escaped(factor).c_str());
+  return std::nullopt;
 }
 
 }  // namespace tenon::cli

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tenon/read_limits.h"
 
 namespace tenon::cli {
 
@@ -34,5 +37,9 @@ Parsed parse(std::string_view command, std::string_view help,
 Parsed parse(std::string_view command, std::string_view help,
              const std::vector<std::string>& arguments, const std::vector<Option>& options,
              std::string& file);
+
+// What --raise-limits says: the limits of a reading, multiplied. Nothing if it is no whole number
+// from 1 on, which has been said on standard error then.
+std::optional<ReadLimits> raised_limits(std::string_view command, const std::string& factor);
 
 }  // namespace tenon::cli

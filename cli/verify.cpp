@@ -14,12 +14,13 @@ namespace tenon::cli {
 namespace {
 
 constexpr char kHelp[] =
-    R"(usage: tenon verify [--inert] [--follow-links] [--] FILE
+    R"(usage: tenon verify [OPTIONS] [--] FILE
 
 Reads every byte of a checkpoint and compares it with its checksum. Nothing in the file is executed.
 
   --inert          accept pickled objects and TorchScript archives, too
   --follow-links   the files an index names may be links out of its folder
+  --raise-limits N reading may take N times the memory and steps that its size warrants
 
 Prints `verified`, or `unverified: no checksums` where the format has none.
 Exit: 0 all match, 1 some do not, 2 wrong usage, 3 the file is refused, 4 the system failed.
@@ -31,12 +32,21 @@ Exit: 0 all match, 1 some do not, 2 wrong usage, 3 the file is refused, 4 the sy
 
 int verify(const std::vector<std::string>& arguments) {
   OpenOptions options;
-  std::string name;
+  std::string name, limits;
+  bool raises = false;
   switch (parse("verify", kHelp, arguments,
-                {{"--inert", &options.inert}, {"--follow-links", &options.follow_links}}, name)) {
+                {{"--inert", &options.inert},
+                 {"--follow-links", &options.follow_links},
+                 {"--raise-limits", nullptr, &limits, &raises}},
+                name)) {
     case Parsed::wrong: return kUsage;
     case Parsed::help: return written();
     case Parsed::yes: break;
+  }
+  if (raises) {
+    const auto raised = raised_limits("verify", limits);
+    if (!raised) return kUsage;
+    options.limits = *raised;
   }
   return guarded(name, [&] {
     try {

@@ -29,7 +29,7 @@ BELOW = {
 HEADER_LAYER = {
     "base": "api default_dtype device dtype error float8 function_names half ref scalar shape threads type_info version warning watch",
     "core": "detail/tensor_arithmetic detail/tensor_methods detail/tensor_reductions autograd body device_backend flattened generator layout packed_weights printing removable_handle saved_tensor state_dict storage tensor uninitialized value",
-    "io": "checkpoint convert key_map map_location save",
+    "io": "checkpoint convert key_map map_location read_limits save",
     "dispatch": "amp custom_op gradient op_call op_info wrapper detail/autocast detail/dispatcher detail/op_arguments detail/recorded_node",
     "ops": "activation activation_ops arithmetic arithmetic_ops attention convolution counting einsum embedding_bag factories folding functional fused geometry grid_sampling indexing interpolation loss loss_ops matmul normalization ops padding picking pooling random rearranging reductions selection sorting triangles",
     "autograd": "backward",

@@ -89,7 +89,8 @@ class TENON_API Value {
   // Two's complement, lowest byte first; the shortest that has the same value is kept, an integer
   // if 64 bits hold it.
   static Value big_integer(std::string_view bytes);
-  // In this order. A key that comes twice keeps its place and takes the later value. The
+  // In this order. A key that comes twice keeps its place and takes the later value; as in Python,
+  // 1, 1.0 and True are the same key. The
   // attributes, if there are any, are a dict themselves: an OrderedDict may have some, as a state
   // dict has its _metadata.
   static Value dict(std::vector<Entry> entries);
@@ -148,7 +149,8 @@ class TENON_API Value {
 
   // "int", "Tensor", ...: the name of its type in Python.
   std::string type_name() const;
-  // As Python's repr() writes it. ValueError beyond a thousand levels.
+  // As Python's repr() writes it. ValueError beyond a thousand levels, and beyond 256 MiB: what is
+  // shared is written out in every place.
   std::string repr() const;
 
  private:

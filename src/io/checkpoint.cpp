@@ -23,7 +23,7 @@ namespace {
 static_assert(TensorFacts::kNoStorage == TensorRecord::kNoStorage);
 
 // A tensor may repeat its elements; so many bytes more than it has are written out.
-constexpr std::uint64_t kWrittenOut = std::uint64_t{64} << 20;
+constexpr std::uint64_t kWrittenOut = std::uint64_t{32} << 20;
 
 bool is_packed(const TensorRecord& record) {
   std::int64_t expected = 1;

@@ -205,37 +205,48 @@ class IndexDocument final : public Document {
                              " is a link out of its folder: allow that with .follow_links"));
   }
 
-  // All problems are told together.
+  // All problems are told together: the first of them, and how many there are.
+  void problem(std::string text) {
+    if (++count_of_problems_ <= kMostTold) problems_.push_back(std::move(text));
+  }
   void report() const {
-    if (problems_.empty()) return;
+    if (count_of_problems_ == 0) return;
     std::string text =
-        concat(problems_.size(), problems_.size() == 1 ? " problem: " : " problems: ");
-    for (std::size_t i = 0; i < problems_.size() && i < 20; ++i)
+        concat(count_of_problems_, count_of_problems_ == 1 ? " problem: " : " problems: ");
+    for (std::size_t i = 0; i < problems_.size(); ++i)
       text += concat(i == 0 ? "" : "; ", problems_[i]);
     refuse(text);
   }
 
   void open_shards() {
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> files;  // by what they are
     for (const auto& [tensor, file] : weights_) {
       if (shards_.contains(file)) continue;
       if (shards_.size() == kMostShards) refuse("more than 100000 shards");
       shards_[file] = nullptr;
       if (!stays_inside(file)) {
-        problems_.push_back(
-            concat("shard ", shown(file), " is no file in the folder of the index"));
+        problem(concat("shard ", shown(file), " is no file in the folder of the index"));
         continue;
       }
       try {
-        shards_[file] = open_document(open_shard(file), options_);
+        const auto source = open_shard(file);
+        // A file is paid for once: under many names it would be many.
+        if (const auto identity = source->identity(); identity) {
+          const auto [known, fresh] = files.try_emplace(*identity, file);
+          if (!fresh) {
+            problem(concat("shards ", shown(known->second), " and ", shown(file), " are one file"));
+            continue;
+          }
+        }
+        shards_[file] = open_document(source, options_);
         if (file.ends_with(".safetensors") && shards_[file]->format() != "safetensors")
-          problems_.push_back(
-              concat("shard ", shown(file), " is a ", shards_[file]->format(), " file"));
+          problem(concat("shard ", shown(file), " is a ", shards_[file]->format(), " file"));
       } catch (const IoError& error) {
         // Nothing is wrong with the files if the system has no room for them.
         if (error.error_number() == EMFILE || error.error_number() == ENFILE) throw;
-        problems_.emplace_back(error.what());
+        problem(error.what());
       } catch (const Error& error) {
-        problems_.emplace_back(error.what());
+        problem(error.what());
       }
     }
     report();
@@ -249,7 +260,7 @@ class IndexDocument final : public Document {
       ReadMeter meter = opening();  // of this, nothing stays
       const Value state = shard->build(names, meter);
       if (state.kind() != Value::Kind::dict) {
-        problems_.push_back(concat("shard ", shown(file), " is no state dict"));
+        problem(concat("shard ", shown(file), " is no state dict"));
         continue;
       }
       for (const auto& [key, value] : state.entries()) {
@@ -257,16 +268,15 @@ class IndexDocument final : public Document {
         const auto place = wanted.find(key.as_string());
         if (place == wanted.end() && shard->is_alias(key.as_string())) continue;
         if (place == wanted.end())
-          problems_.push_back(concat("tensor ", shown(key.as_string()), " of ", shown(file),
-                                     " is not in the index"));
+          problem(concat("tensor ", shown(key.as_string()), " of ", shown(file),
+                         " is not in the index"));
         else if (place->second != file || !found.emplace(key.as_string(), file).second)
-          problems_.push_back(
-              concat("tensor ", shown(key.as_string()), " is in ", shown(file), " too"));
+          problem(concat("tensor ", shown(key.as_string()), " is in ", shown(file), " too"));
       }
     }
     for (const auto& [tensor, file] : weights_) {
       if (!found.contains(tensor))
-        problems_.push_back(concat("tensor ", shown(tensor), " is not in ", shown(file)));
+        problem(concat("tensor ", shown(tensor), " is not in ", shown(file)));
     }
     report();
   }
@@ -275,7 +285,9 @@ class IndexDocument final : public Document {
   DocumentOptions options_;
   std::vector<std::pair<std::string, std::string>> weights_;
   std::map<std::string, std::unique_ptr<Document>> shards_;
+  static constexpr std::size_t kMostTold = 20;
   std::vector<std::string> problems_;
+  std::size_t count_of_problems_ = 0;
 };
 
 }  // namespace

@@ -412,8 +412,8 @@ class PickleMachine {
     }
     return push(item);
   }
-  // A tuple may be the arguments of several calls from now on, which take its parts one by one: they
-  // are in several places, too.
+  // A tuple may be the arguments of several calls from now on, which take its parts one by one:
+  // they are in several places, too.
   [[gnu::noinline]] void share(PickleNode& node) {
     node.shared = out_.shared_++;
     if (node.kind != NodeKind::tuple) return;

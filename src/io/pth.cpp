@@ -33,8 +33,10 @@ class PthDocument final : public Document {
     if (program == nullptr) refuse("a zip archive without data.pkl: no checkpoint of PyTorch");
     check_version();
     check_byte_order();
-    // As it is, a program is a part of the file; inflated it is more than that.
-    if (program->deflated) opening().memory(program->size);
+    // What is not deflated is a part of the file; inflated it is more than that.
+    for (const ZipEntry& entry : zip_.entries()) {
+      if (entry.deflated) opening().memory(entry.size);
+    }
     bytes_ = zip_.read(*program, kLargestPickle);
     pickle_ =
         std::make_unique<Pickle>(bytes_, program->data, source_->name(), meaning_code,

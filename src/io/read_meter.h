@@ -1,5 +1,5 @@
-// ReadMeter: counts what a reading costs, in steps and in bytes of memory, and ends it beyond limits
-// that are linear in the bytes of its files (tenon/read_limits.h).
+// ReadMeter: counts what a reading costs, in steps and in bytes of memory, and ends it beyond
+// limits that are linear in the bytes of its files (tenon/read_limits.h).
 //
 // Note [What a file may cost]
 // A pickle can use each of its parts any number of times, and so can an index or a note in JSON.

@@ -210,6 +210,8 @@ void TensorCalls::metadata(const Arguments& args, const PickleItem& item,
       wrong(args, concat("metadata ", key, " is not known"));
   }
   if (record.conj && !is_complex(record.dtype)) wrong(args, "the conjugate of a real number");
+  if (record.neg && (is_opaque(record.dtype) || is_quantized(record.dtype)))
+    wrong(args, concat("the negative of ", info(record.dtype).name, ", which has none"));
 }
 
 TensorCalls::StorageUse TensorCalls::storage_of(const Arguments& args) {

@@ -34,8 +34,9 @@ std::string to_json(const Value& value, const std::function<std::string(const Te
 // What simdjson takes for each byte that it reads.
 inline constexpr std::uint64_t kJsonCost = 16;
 
-// The value, charged to the meter; `tensor` gives the tensors by their names, `object` is told of tensors that are made
-// of several. `refuse` throws, and is called with the reason for anything that is not such JSON.
+// The value, charged to the meter; `tensor` gives the tensors by their names, `object` is told of
+// tensors that are made of several. `refuse` throws, and is called with the reason for anything
+// that is not such JSON.
 Value from_json(std::string_view json, const std::function<Value(std::string_view)>& tensor,
                 const std::function<void(const Value&)>& object,
                 const std::function<void(const std::string&)>& refuse, ReadMeter& meter);
