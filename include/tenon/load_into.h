@@ -25,6 +25,7 @@
 #include "tenon/key_map.h"
 #include "tenon/nn/load_state_dict.h"
 #include "tenon/nn/module.h"
+#include "tenon/read_limits.h"
 #include "tenon/watch.h"
 
 namespace tenon {
@@ -67,6 +68,8 @@ struct LoadIntoOptions {
   bool dry_run = false;
   // Once the module is being changed, neither a stop nor what the progress function throws ends it.
   Watch watch = {};
+  // How much reading the file may cost (tenon/read_limits.h).
+  ReadLimits limits = {};
 };
 
 // What is done with one tensor of the file.

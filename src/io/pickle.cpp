@@ -4,12 +4,12 @@
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <map>
 
 #include "base/huge_pages.h"
 #include "base/text.h"
 #include "core/value_depth.h"
 #include "io/byte_reader.h"
+#include "io/pickle_memo.h"
 #include "io/pickle_ops.h"
 #include "io/pickle_stack.h"
 #include "io/utf8.h"
@@ -41,17 +41,14 @@ class PickleMachine {
         allowed_(allowed),
         meter_(meter),
         reader_(out.bytes_, out.base_, out.file_),
-        stack_(meter) {
+        stack_(meter),
+        memo_(meter, std::min(out.bytes_.size(), kMostReserved) / 12 + 64) {
     // About what a pickle of tensors needs; what is not used of it costs nothing.
     const std::size_t bytes = std::min(out.bytes_.size(), kMostReserved);
     reserve_in_huge_pages(out.nodes_, bytes / 14 + 64);
     reserve_in_huge_pages(out.pool_, bytes / 8 + 128);
-    reserve_in_huge_pages(memo_, bytes / 12 + 64);
-    meter_.memory(size_of(out.nodes_) + size_of(out.pool_) + size_of(memo_));
+    meter_.memory(size_of(out.nodes_) + size_of(out.pool_));
   }
-  ~PickleMachine() { meter_.release(size_of(memo_) + far_memo_.size() * kFarMemo); }
-  PickleMachine(const PickleMachine&) = delete;
-  PickleMachine& operator=(const PickleMachine&) = delete;
 
   void run() {
     meter_.work(out_.bytes_.size());
@@ -124,7 +121,7 @@ class PickleMachine {
       case kLongBinGet: return get(reader_.u32());
       case kBinPut: return put(reader_.u8());
       case kLongBinPut: return put(reader_.u32());
-      case kMemoize: return put(in_memo_);
+      case kMemoize: return put(memo_.count());
       case kGlobal: return global();
       case kStackGlobal: return stack_global();
       case kReduce: return call(NodeKind::call);
@@ -179,9 +176,9 @@ class PickleMachine {
     } else {
       return false;
     }
-    if (index != memo_.size() || index > kHighestMemo) return false;
+    if (index != memo_.next() || index > kHighestMemo) return false;
     reader_.bytes(next[0] == std::byte{kBinPut} ? 2 : 5);
-    remember(item);
+    memo_.remember(item);
     return false;
   }
   bool push_integer(Kind kind, std::int64_t value) {
@@ -365,39 +362,18 @@ class PickleMachine {
 
   bool put(std::uint32_t index) {
     const PickleItem item = top();
-    // Nearly always the next one.
-    if (index == memo_.size() && index <= kHighestMemo) {
-      remember(item);
-      return false;
-    }
-    return put_elsewhere(index, item);
-  }
-  // Under the next number.
-  [[gnu::always_inline]] void remember(const PickleItem& item) {
-    charge_growth(meter_, memo_);
-    if (far_memo_.empty() || far_memo_.erase(static_cast<std::uint32_t>(memo_.size())) == 0)
-        [[likely]]
-      ++in_memo_;
-    memo_.push_back(item);
-  }
-  [[gnu::noinline]] bool put_elsewhere(std::uint32_t index, const PickleItem& item) {
     if (index > kHighestMemo) fail(concat("memo number ", index, " is beyond 16 million"));
-    if (index < memo_.size()) {
-      memo_[index] = item;
-    } else if (far_memo_.insert_or_assign(index, item).second) {
-      meter_.memory(kFarMemo);
-      ++in_memo_;
-    }
+    // Nearly always the next one.
+    if (index == memo_.next()) [[likely]]
+      memo_.remember(item);
+    else
+      memo_.put(index, item);
     return false;
   }
   bool get(std::uint32_t index) {
-    if (index < memo_.size()) return again(memo_[index]);
-    return get_elsewhere(index);
-  }
-  [[gnu::noinline]] bool get_elsewhere(std::uint32_t index) {
-    const auto found = far_memo_.find(index);
-    if (found == far_memo_.end()) fail(concat("memo number ", index, " was never set"));
-    return again(found->second);
+    PickleItem* found = memo_.find(index);
+    if (found == nullptr) fail(concat("memo number ", index, " was never set"));
+    return again(*found);
   }
   // A value that is in more than one place from now on.
   bool again(PickleItem& item) {
@@ -531,11 +507,7 @@ class PickleMachine {
   // Values below the last open mark, which no operation may take; and the same of the marks below.
   std::size_t floor_ = 0;
   std::vector<std::size_t> marks_;
-  std::vector<PickleItem> memo_;
-  // Numbers that leave some out. How many numbers are taken in both is the next one of MEMOIZE.
-  static constexpr std::uint64_t kFarMemo = 96;  // bytes
-  std::map<std::uint32_t, PickleItem> far_memo_;
-  std::uint32_t in_memo_ = 0;
+  PickleMemo memo_;
 };
 
 Pickle::Pickle(std::span<const std::byte> bytes, std::uint64_t base, const std::string& file,

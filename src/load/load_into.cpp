@@ -521,8 +521,9 @@ LoadIntoReport load_into(nn::Module& module, const Checkpoint& checkpoint,
 
 LoadIntoReport load_into(nn::Module& module, const std::string& path,
                          const LoadIntoOptions& options) {
-  const Checkpoint file =
-      Checkpoint::open(path, {.inert = options.inert, .follow_links = options.follow_links});
+  const Checkpoint file = Checkpoint::open(
+      path,
+      {.inert = options.inert, .follow_links = options.follow_links, .limits = options.limits});
   return load_into(module, file, options);
 }
 
