@@ -66,6 +66,14 @@ double RandomValues::real() {
   return kOnes[below(kOnes.size())];
 }
 
+// Of those that keys may be.
+double RandomValues::plain_real() {
+  for (;;) {
+    const double value = real();
+    if (std::isinf(value) || std::abs(value) < 0x1p63) return value;
+  }
+}
+
 std::string RandomValues::text() {
   if (one_in(3)) return kTexts[below(std::size(kTexts))];
   if (odd_.names && one_in(20)) return "\xff not UTF-8";
@@ -126,8 +134,8 @@ Value RandomValues::key() {
   switch (below(8)) {
     case 0: return integer();
     case 1: return static_cast<DType>(below(kDTypeCount));
-    case 2: return real();
-    case 3: return Value::tuple({integer(), text(), real()});
+    case 2: return plain_real();
+    case 3: return Value::tuple({integer(), text(), plain_real()});
     case 4: return Value::bytes(text());
     case 5: return one_in(2) ? Value() : Value(one_in(2));
     default: return text();
@@ -171,8 +179,12 @@ Value RandomValues::container(int depth) {
     case 0: return Value::list(items(depth));
     case 1: return Value::tuple(items(depth));
     case 2: {
+      // A set that is read has each member once; those of a dict are equal as Python's are.
+      std::vector<Value::Entry> unique;
+      for (std::uint64_t n = below(5); n > 0; --n) unique.emplace_back(key(), Value());
       std::vector<Value> members;
-      for (std::uint64_t n = below(5); n > 0; --n) members.push_back(key());
+      const Value dict = Value::dict(std::move(unique));
+      for (const auto& [member, none] : dict.entries()) members.push_back(member);
       return Value::set(std::move(members));
     }
     case 3:
@@ -375,7 +387,7 @@ Value RandomValues::odd_name() {
       has_counter_ = true;
       return Value::object("collections.Counter", Value::tuple({Value::dict({{text(), plain()}})}),
                            {});
-    case 1: return Value::object("layout", Value::tuple({text()}), {});
+    case 1: return Value::object("layout", Value::tuple({text().substr(0, 8)}), {});
     default: {
       const std::string name = kOddNames[below(std::size(kOddNames))];
       const Value arguments = one_in(2) ? Value::tuple({}) : Value::tuple({plain()});
@@ -391,7 +403,7 @@ Value RandomValues::odd_key(int depth) {
     case 1: return tensor(depth);
     case 2: return Value::list({plain()});
     case 3: return Value::dict({{text(), plain()}});
-    case 4: return std::nan("");
+    case 4: return one_in(2) ? std::nan("") : 1e300;
     case 5: return Value::tuple({Value::tuple({key(), Value::list({1})}), plain()});
     default: return plain();
   }

@@ -44,6 +44,7 @@ class RandomValues {
   std::vector<Value::Entry> entries(int depth);
   std::int64_t integer();
   double real();
+  double plain_real();
   std::string text();
 
   Tensor tensor(int depth);
