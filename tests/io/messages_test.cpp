@@ -76,8 +76,10 @@ TEST(Messages, OfNamesInPickles) {
   for (const std::string& name : kNames) {
     const std::string program = "\x80\x02" + global("os" + name, "system") + ".";
     static const std::string file = "program";
-    expect_safe(
-        [&] { Pickle(std::as_bytes(std::span(program)), 0, file, nullptr, Pickle::Names::known); });
+    expect_safe([&] {
+      ReadMeter meter(file, {});
+      Pickle(std::as_bytes(std::span(program)), 0, file, nullptr, Pickle::Names::known, meter);
+    });
     expect_safe([&] { load_bytes(archive(global(name, "x"))); });
     expect_safe([&] {
       load_bytes(archive(global("torch._utils", "_rebuild_sparse_tensor") + "(" +
