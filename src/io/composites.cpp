@@ -65,7 +65,8 @@ bool is_whole_composite(const Value& object) {
   if (!object.object_items().is_none() || arguments.kind() != Kind::tuple) return false;
   if (name == kLayoutName) {
     return state.is_none() && arguments.items().size() == 1 &&
-           arguments.items()[0].kind() == Kind::string;
+           arguments.items()[0].kind() == Kind::string &&
+           arguments.items()[0].as_string().size() <= kLongestWord;
   }
   if (name == kCounterName) {
     return state.is_none() && arguments.items().size() == 1 &&

@@ -26,7 +26,6 @@ constexpr std::size_t kMostContainers = std::size_t{4} << 20;
 constexpr std::size_t kMostReserved = std::size_t{64} << 20;
 constexpr std::size_t kMostMarks = 10'000;
 constexpr std::uint32_t kHighestMemo = std::uint32_t{16} << 20;
-constexpr std::size_t kLongestInteger = 1024;
 constexpr std::size_t kLongestText = std::size_t{256} << 20;
 
 }  // namespace
@@ -345,6 +344,7 @@ class PickleMachine {
     if (node.kind != kind && !(made && kind != NodeKind::set))
       fail("items for something that does not hold such");
     if (n != 0) {
+      if (node.settled) fail("items for something that a call has taken already");
       Pickle::Extra& extra = extra_of(node);
       if (made && !out_.items(node).empty() && (node.count == 1) != (kind == NodeKind::list))
         fail("an object that is a list and a dict");
@@ -449,11 +449,29 @@ class PickleMachine {
       fail("a call whose arguments are no tuple");
     const std::uint16_t depth = depth_over(2);
     stack_.drop(2);
+    settle(arguments);
     PickleNode& node = add_node(kind);
     node.a = function;
     node.b = arguments;
     node.depth = depth;
     return false;
+  }
+  // Python calls at once, with what is there; here calls are made when all of the program has run.
+  // So what they take, and what is in it, stays as it is from now on.
+  void settle(const PickleItem& item) {
+    if (item.kind != Kind::node) return;
+    unsettled_.push_back(item.place);
+    while (!unsettled_.empty()) {
+      PickleNode& node = out_.nodes_[static_cast<std::size_t>(unsettled_.back())];
+      unsettled_.pop_back();
+      if (node.settled) continue;
+      node.settled = true;
+      for (const PickleItem& part : out_.items(node)) {
+        if (part.kind != Kind::node || out_.node(part).settled) continue;
+        charge_growth(meter_, unsettled_);
+        unsettled_.push_back(part.place);
+      }
+    }
   }
   bool build() {
     need(2);
@@ -466,6 +484,7 @@ class PickleMachine {
     stack_.drop(1);
     // Python merges states. No pickler gives two.
     if (out_.state(node).kind != Kind::nothing) fail("a second state for an object");
+    settle(state);
     extra_of(node).state = state;
     return false;
   }
@@ -508,6 +527,7 @@ class PickleMachine {
   std::size_t floor_ = 0;
   std::vector<std::size_t> marks_;
   PickleMemo memo_;
+  std::vector<std::uint64_t> unsettled_;  // nodes on their way through settle()
 };
 
 Pickle::Pickle(std::span<const std::byte> bytes, std::uint64_t base, const std::string& file,

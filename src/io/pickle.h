@@ -22,6 +22,9 @@
 
 namespace tenon {
 
+// Bytes of an integer that are read, and so written.
+inline constexpr std::size_t kLongestInteger = 1024;
+
 // A value: what is small is in it, the rest is a node, or bytes of the pickle.
 struct PickleItem {
   enum class Kind : std::uint8_t {
@@ -61,6 +64,7 @@ struct PickleNode {
   explicit PickleNode(Kind what) noexcept : kind(what) {}
 
   Kind kind;
+  bool settled = false;          // a call has taken it: nothing is added to it any more
   std::uint32_t extra = kNone;   // items and state, of what may change
   std::uint32_t count = 0;       // of a tuple's items; of a global, what its name means
   std::uint32_t shared = kNone;  // a number of its own, if it is used in several places

@@ -10,7 +10,9 @@
 #include "core/value_depth.h"
 #include "io/composites.h"
 #include "io/flattened.h"
+#include "io/pickle.h"
 #include "io/pickle_writer.h"
+#include "io/plain_key.h"
 #include "io/rebuild.h"
 #include "io/storage_classes.h"
 #include "io/tensors.h"
@@ -57,7 +59,7 @@ class Pickler {
       case Kind::none: return out_.none();
       case Kind::boolean: return out_.boolean(value.as_bool());
       case Kind::integer: return out_.integer(value.as_int());
-      case Kind::big_integer: return out_.big_integer(value.big_bytes());
+      case Kind::big_integer: return big_integer(value.big_bytes());
       case Kind::real: return out_.real(value.as_real());
       case Kind::dtype: return out_.global("torch", info(value.as_dtype()).name);
       case Kind::device: return device(value.as_device());
@@ -85,6 +87,13 @@ class Pickler {
   }
 
  private:
+  void big_integer(const std::string& bytes) {
+    if (bytes.size() > kLongestInteger) {
+      throw ValueError(concat("save: an integer of ", bytes.size(), " bytes, and more than ",
+                              kLongestInteger, " are not read again"));
+    }
+    out_.big_integer(bytes);
+  }
   // Behind the function and its n arguments.
   void call(std::size_t n, const void* identity) {
     out_.end_tuple(n);
@@ -161,6 +170,7 @@ class Pickler {
   }
   void dict(const Value& value, int depth) {
     entries_of(value, [&](const Value& key, const Value& item) {
+      check_written_key(key);
       this->value(key, depth + 1);
       this->value(item, depth + 1);
     });

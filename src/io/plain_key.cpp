@@ -52,6 +52,15 @@ bool is_other_item(Kind kind) {
 
 bool charge_key(const Value& key, ReadMeter& meter) { return charge(key, meter, 0); }
 
+void check_written_key(const Value& key) {
+  if (key.kind() == Kind::string) return;
+  ReadMeter meter("save", {});
+  if (charge_key(key, meter)) return;
+  throw ValueError(concat("save: a key of a dict that is ", key.type_name(),
+                          " is not read again: use text, bytes, integers, None, dtypes, floats "
+                          "below 2^63 or tuples of these"));
+}
+
 std::vector<Value> unique_items(std::vector<Value> items, ReadMeter& meter) {
   std::vector<Value::Entry> plain;
   std::vector<Value> others;

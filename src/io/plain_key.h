@@ -15,6 +15,9 @@ namespace tenon {
 // to the integer of the same value, which is of another kind here.
 bool charge_key(const Value& key, ReadMeter& meter);
 
+// ValueError, for who saves it, if it is none: what is written is read.
+void check_written_key(const Value& key);
+
 // The items of a set, each once, as Python has them: 1, 1.0 and True are one. FormatError for
 // lists, dicts and others that cannot be in one.
 std::vector<Value> unique_items(std::vector<Value> items, ReadMeter& meter);

@@ -26,14 +26,16 @@ void ReadMeter::add_file(std::uint64_t stored) noexcept {
   most_steps_ = limit(limits_.steps, limits_.steps_per_byte, stored_);
 }
 
-void ReadMeter::too_many_steps() const {
+void ReadMeter::too_many_steps() {
+  exceeded_ = true;
   throw FormatError(
       file_, 0,
       concat("reading it would take more than ", most_steps_, " steps, which its ", stored_,
              " bytes do not warrant. If it is trusted, raise .limits (tenon --raise-limits 10)"));
 }
 
-void ReadMeter::too_much_memory() const {
+void ReadMeter::too_much_memory() {
+  exceeded_ = true;
   throw FormatError(
       file_, 0,
       concat("its values would take more than ", most_memory_, " bytes of memory, which its ",

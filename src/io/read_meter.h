@@ -50,6 +50,8 @@ class TENON_API ReadMeter {
     memory(length + kObject);
   }
 
+  // Whether a limit was reached: an error that was thrown then is about the file's cost.
+  bool exceeded() const noexcept { return exceeded_; }
   const std::string& file() const noexcept { return file_; }
   std::uint64_t steps() const noexcept { return steps_; }
   std::uint64_t peak() const noexcept { return peak_; }  // bytes
@@ -59,14 +61,15 @@ class TENON_API ReadMeter {
   static constexpr std::uint64_t kObject = 64;
 
  private:
-  [[noreturn, gnu::cold, gnu::noinline]] void too_many_steps() const;
-  [[noreturn, gnu::cold, gnu::noinline]] void too_much_memory() const;
+  [[noreturn, gnu::cold, gnu::noinline]] void too_many_steps();
+  [[noreturn, gnu::cold, gnu::noinline]] void too_much_memory();
 
   std::string file_;
   ReadLimits limits_;
   std::uint64_t stored_ = 0;
   std::uint64_t most_memory_, most_steps_;
   std::uint64_t memory_ = 0, peak_ = 0, steps_ = 0;
+  bool exceeded_ = false;
 };
 
 // Charges what a vector takes to get so many more at its end: while it grows, both the old memory

@@ -358,9 +358,6 @@ class Rebuilder final : private CompositeCalls {
     }
   }
 
-  // Names of layouts and devices, which are words.
-  static constexpr std::size_t kLongestWord = 64;
-
   bool inert_;
   std::vector<Shared> shared_;
   std::uint16_t deepest_ = 0;  // of the children of the node that is being made

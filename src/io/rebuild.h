@@ -46,6 +46,8 @@ class TensorMaker {
 inline constexpr std::string_view kSparseName = "sparse_tensor",
                                   kQuantizedName = "quantized_tensor",
                                   kNestedName = "nested_tensor", kLayoutName = "layout";
+// Bytes in the name of a layout or a device, which are words.
+inline constexpr std::size_t kLongestWord = 64;
 // Written as what it says, and read as the dict that it is.
 inline constexpr std::string_view kCounterName = "collections.Counter";
 

@@ -115,15 +115,18 @@ std::optional<SafetensorsNotes> SafetensorsNotes::read(std::span<const StoredTen
 bool SafetensorsNotes::add_tensors(std::span<const StoredTensor> stored, std::string_view text,
                                    ReadMeter& meter) {
   meter.work(text.size() / 8 + 64 * stored.size());
-  // Parsed, and what is noted of each tensor.
-  meter.memory(kJsonCost * text.size() + stored.size() * (sizeof(Known) + sizeof(Note)));
+  meter.memory(stored.size() * (sizeof(Known) + 2 * ReadMeter::kObject));
+  std::uint64_t passing = kJsonCost * text.size();  // what is let go of at the end
+  meter.memory(passing);
   json::parser parser;
   std::map<std::string_view, Note> notes;
   json::element root;
   if (!text.empty()) {
     root = parser.parse(simdjson::padded_string(text));
     for (const auto field : json::object(root.get_object())) {
-      meter.memory(sizeof(Note) + sizeof(Known) + field.key.size() + 2 * ReadMeter::kObject);
+      meter.memory(sizeof(Known) + field.key.size());
+      meter.memory(sizeof(Note) + 2 * ReadMeter::kObject);
+      passing += sizeof(Note) + 2 * ReadMeter::kObject;
       if (!notes.emplace(field.key, note_of(field.value)).second) return false;
     }
   }
@@ -175,12 +178,11 @@ bool SafetensorsNotes::add_tensors(std::span<const StoredTensor> stored, std::st
                                                static_cast<std::int64_t>(at)};
   }
   tensors_ = std::move(all);
+  meter.release(passing);
   return true;
 }
 
-bool SafetensorsNotes::read_values(std::string_view text, ReadMeter& meter) {
-  if (text.empty()) return true;
-  meter.memory(kJsonCost * text.size());
+bool SafetensorsNotes::read_fields(std::string_view text) {
   json::parser parser;
   if (parser.allocate(text.size(), kJsonDepth) != simdjson::SUCCESS) return false;
   const json::element root = parser.parse(simdjson::padded_string(text));
@@ -196,6 +198,15 @@ bool SafetensorsNotes::read_values(std::string_view text, ReadMeter& meter) {
       return false;
     }
   }
+  return true;
+}
+
+bool SafetensorsNotes::read_values(std::string_view text, ReadMeter& meter) {
+  if (text.empty()) return true;
+  meter.memory(kJsonCost * text.size());
+  if (!read_fields(text)) return false;
+  meter.release(kJsonCost * text.size());
+  meter.memory(json_.size());
   // Every tensor has to be somewhere in the tree, and everything in the tree has to be here.
   struct Named {
     const Known* known;
@@ -220,9 +231,10 @@ bool SafetensorsNotes::read_values(std::string_view text, ReadMeter& meter) {
         },
         do_not_fit, trial);
   } catch (const Error&) {
+    // Notes of a file that costs too much are not passed over.
+    if (trial.exceeded()) throw;
     return false;
   }
-  meter.release(kJsonCost * text.size());
   if (flat_) return tried.is_none() || tried.kind() == Value::Kind::dict;
   return std::all_of(tensors_.begin(), tensors_.end(),
                      [&](const Known& one) { return named.at(one.name).used || one.same >= 0; });

@@ -50,6 +50,7 @@ class SafetensorsNotes {
 
  private:
   bool add_tensors(std::span<const StoredTensor> stored, std::string_view json, ReadMeter& meter);
+  bool read_fields(std::string_view json);
   bool read_values(std::string_view json, ReadMeter& meter);
 
   std::vector<Known> tensors_;

@@ -20,7 +20,7 @@ namespace {
 using Kind = Value::Kind;
 namespace json = simdjson::dom;
 
-constexpr std::size_t kMostText = 100'000'000;
+constexpr std::size_t kMostText = 32'000'000;
 
 std::string hex(std::string_view bytes) {
   constexpr char digits[] = "0123456789abcdef";
@@ -47,7 +47,7 @@ class JsonText {
     if (depth > kMaxDepth) too_deep();
     // Parts that are used in many places are written out for each.
     if (out.size() > kMostText)
-      throw ValueError("save: more than 100 million bytes of values beside the tensors");
+      throw ValueError("save: more than 32 million bytes of values beside the tensors");
     switch (value.kind()) {
       case Kind::none: out += "null"; return;
       case Kind::boolean: out += value.as_bool() ? "true" : "false"; return;
@@ -104,6 +104,7 @@ class JsonText {
     for (const auto& [key, item] : dict.entries()) {
       out += first ? "[" : ", [";
       first = false;
+      check_written_key(key);
       value(key, depth + 1);
       out += ", ";
       value(item, depth + 1);

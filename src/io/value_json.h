@@ -27,8 +27,8 @@ std::string json_text(std::string_view text);
 std::string json_numbers(const Dims& dims);
 
 // Tensors are what `tensor` says. ValueError beyond a thousand levels, for text that is not UTF-8,
-// and beyond 100 million bytes, which is more than a file may have: what is shared is written out
-// in every place.
+// for keys that are not read again, and beyond 32 million bytes: what is shared is written out in
+// every place.
 std::string to_json(const Value& value, const std::function<std::string(const Tensor&)>& tensor);
 
 // What simdjson takes for each byte that it reads.

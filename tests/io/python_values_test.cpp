@@ -72,6 +72,18 @@ TEST(PythonValues, StatesAreNotMerged) {
                FormatError);
 }
 
+// Python calls at once. What comes later is not in what the call has made.
+TEST(PythonValues, WhatACallHasTakenStaysAsItIs) {
+  const std::string ordered = program::global("collections", "OrderedDict");
+  EXPECT_THROW(read(ordered + "]q\0"s + "\x85Rh\0K\1K\2\x86" + "a0"s), FormatError);
+  EXPECT_THROW(read(program::global("builtins", "set") + "]q\0"s + "\x85Rh\0K\1a0"s), FormatError);
+  // Also what is in it, and what a state was.
+  EXPECT_THROW(read(ordered + "](K\1]q\0"s + "\x86" + "e\x85Rh\0K\1a0"s), FormatError);
+  EXPECT_THROW(read(ordered + ")R}q\0bh\0K\1K\2s0"s), FormatError);
+  // Others may grow whenever the program says.
+  EXPECT_EQ(read("(]q\0h\0K\1at"s).repr(), "([1], [1])");
+}
+
 TEST(PythonValues, ACallIsMadeOnceAndItsArgumentsAreShared) {
   // Two OrderedDicts of one dict: what is in it is one list.
   const Value both = read(program::global("collections", "OrderedDict") + "\x94" + "0}" +
