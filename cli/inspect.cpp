@@ -100,6 +100,15 @@ std::vector<std::size_t> first_of_the_same(const std::vector<Row>& rows) {
   return out;
 }
 
+// The bytes between the first element of a tensor and its last, all of which are read.
+std::uint64_t stretch_of(const TensorFacts& facts) {
+  if (facts.shape.numel() == 0) return 0;
+  std::int64_t last = 0;  // of a tensor that lies in its storage: it does not overflow
+  for (std::size_t d = 0; d < facts.shape.size(); ++d)
+    last += (facts.shape[d] - 1) * facts.stride[d];
+  return static_cast<std::uint64_t>((last + 1) * itemsize(facts.dtype));
+}
+
 // A small file may have many tensors that repeat few bytes.
 void check_work(const Checkpoint& file, const std::vector<Row>& rows,
                 const std::vector<std::size_t>& first) {
@@ -107,7 +116,7 @@ void check_work(const Checkpoint& file, const std::vector<Row>& rows,
   std::uint64_t stored = 0, wanted = 0;
   for (const StorageFacts& storage : file.storages()) stored += storage.nbytes;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (first[i] == i) wanted += rows[i].bytes;
+    if (first[i] == i) wanted += std::max(rows[i].bytes, stretch_of(*rows[i].facts));
     if (wanted / kTimes > stored + kFree / kTimes) {
       throw FormatError(file.file(), 0,
                         "its tensors repeat " + std::to_string(stored) +

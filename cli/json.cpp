@@ -194,7 +194,9 @@ class TextSize {
       case Value::Kind::dict:
         for (const auto& [key, item] : value.entries()) {
           add(key, 0);
-          add(item, name + 1 + (key.kind() == Value::Kind::string ? key.as_string().size() : 8));
+          add(item,
+              name + 1 +
+                  (key.kind() == Value::Kind::string ? key.as_string().size() : key.repr().size()));
         }
         break;
       case Value::Kind::object:

@@ -43,9 +43,11 @@ class Conversion {
     walk.visit = [&](const std::string& name, const Tensor& tensor) {
       // Scales and the like of a tensor that is made of several stay what they are.
       const bool part = walk.whole() != std::string_view(name) && !name.ends_with(".values");
+      charge(meter, name);
       choose(name, tensor, part, said);
     };
     walk.visit_uninitialized = [&](const std::string& name, const Tensor& tensor) {
+      charge(meter, name);
       const DType old = tensor.dtype();
       const DType chosen = wanted(name, old).value_or(old);
       check_grad(tensor, chosen, name);
@@ -68,6 +70,11 @@ class Conversion {
   }
 
  private:
+  // What is said of a tensor has its name twice, and so has what is decided of it.
+  static void charge(ReadMeter& meter, const std::string& name) {
+    meter.memory(sizeof(ConvertedTensor) + sizeof(Target) + 3 * name.size() +
+                 2 * ReadMeter::kObject);
+  }
   // What becomes of a storage, or of a tensor without one, as the first of its names has it.
   struct Target {
     DType old, chosen;

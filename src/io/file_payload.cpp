@@ -168,7 +168,9 @@ void FileSupply::check_unchanged() const {
 }
 
 FileSupply::FileSupply(const LeftInFile& records, bool any_size)
-    : records_(records), any_size_(any_size), slot_(std::make_shared<InflatedSlot>()) {
+    : records_(records),
+      any_size_(any_size),
+      slot_(std::make_shared<InflatedSlot>(InflatedSlot::Use::one_pass)) {
   for (const auto& [identity, left] : records) stored_ += left.record.stored;
 }
 
@@ -177,7 +179,9 @@ void FileSupply::will_write(std::uint64_t bytes) {
   written_ = checked_add(written_, bytes).value_or(std::numeric_limits<std::uint64_t>::max());
   if (any_size_ || written_ / kTimes <= stored_ + kFree / kTimes) return;
   throw ValueError(concat("convert: ", stored_, " bytes of storages would become at least ",
-                          written_, ", as tensors repeat them or they are deflated: choose some ",
+                          written_,
+                          ", as tensors repeat them or they are deflated, or are read for ",
+                          "tensors whose elements lie apart: choose some ",
                           "with .filter (--filter), or allow it with .any_size (--any-size)"));
 }
 

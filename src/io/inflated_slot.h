@@ -17,8 +17,12 @@ namespace tenon {
 
 class InflatedSlot {
  public:
-  // All bytes of it, compared with their checksum. From any thread. FormatError if a file makes us
-  // inflate it again and again.
+  // In one pass over a file nothing needs to be inflated again and again; a file that makes us do
+  // so is a FormatError.
+  enum class Use : std::uint8_t { any, one_pass };
+  explicit InflatedSlot(Use use = Use::any) noexcept : use_(use) {}
+
+  // All bytes of it, compared with their checksum. From any thread.
   Storage get(const StorageRecord& record) {
     const std::lock_guard lock(mutex_);
     for (auto at = kept_.begin(); at != kept_.end(); ++at) {
@@ -48,6 +52,7 @@ class InflatedSlot {
   };
   // Each storage once, and some again as there was no room for all.
   void charge(const StorageRecord& record) {
+    if (use_ == Use::any) return;
     constexpr std::uint64_t kFree = std::uint64_t{256} << 20, kTimes = 64;
     inflated_ += record.nbytes;
     if (inflated_ / kTimes <= record.source->size() + kFree / kTimes) return;
@@ -57,7 +62,9 @@ class InflatedSlot {
                              "and pack it without compression"));
   }
 
-  static constexpr std::uint64_t kMostKept = std::uint64_t{32} << 20;
+  // At least what a small file may inflate to.
+  static constexpr std::uint64_t kMostKept = std::uint64_t{64} << 20;
+  Use use_;
   std::mutex mutex_;
   std::list<Kept> kept_;  // the last that was used first
   std::uint64_t held_ = 0, inflated_ = 0;

@@ -4,11 +4,11 @@
 
 #include "base/checked.h"
 #include "base/text.h"
-#include "core/alias.h"
 #include "io/byte_reader.h"
 #include "io/document.h"
 #include "io/global_names.h"
 #include "io/rebuild.h"
+#include "io/tensors.h"
 #include "tenon/error.h"
 
 namespace tenon {
@@ -84,7 +84,9 @@ class LegacyDocument final : public Document {
   // One that is only looked at. Of what it costs, nothing stays.
   Pickle next(Pickle::Names allowed, Pickle::Meaning meaning) {
     ReadMeter meter = opening();
-    return next(allowed, meaning, meter);
+    Pickle pickle = next(allowed, meaning, meter);
+    opening().work(meter.steps() - opening().steps());
+    return pickle;
   }
   Pickle next(Pickle::Names allowed, Pickle::Meaning meaning, ReadMeter& meter) {
     Pickle pickle(std::span<const std::byte>(held_).subspan(static_cast<std::size_t>(at_)), at_,
@@ -167,13 +169,18 @@ class LegacyMaker final : public TensorMaker {
   std::uint64_t storage_bytes(std::uint32_t storage) const override { return bytes_[storage]; }
   void element_type(std::uint32_t, DType) override {}
   Tensor tensor(const TensorRecord& record) override {
-    return builder_ != nullptr ? builder_->tensor(record) : stand_in();
+    // Where only the storages are wanted, its shape is: parts of tensors have to fit each other.
+    if (builder_ == nullptr)
+      return tensor_over(record, Storage::without_data(0, Device::meta()), Device::meta());
+    return builder_->tensor(record);
   }
   Tensor parameter(const Tensor& data, bool requires_grad) override {
-    return builder_ != nullptr ? builder_->parameter(data, requires_grad) : data;
+    return builder_ != nullptr ? builder_->parameter(data, requires_grad)
+                               : parameter_over(data, requires_grad);
   }
   Tensor uninitialized(const UninitializedRecord& record) override {
-    return builder_ != nullptr ? builder_->uninitialized(record) : stand_in();
+    return builder_ != nullptr ? builder_->uninitialized(record)
+                               : uninitialized_on(Device::meta(), record);
   }
   void sparse(const Value& sparse) override {
     if (builder_ != nullptr) builder_->sparse(sparse);
@@ -190,12 +197,6 @@ class LegacyMaker final : public TensorMaker {
   [[noreturn]] void fail(std::uint64_t at, const std::string& reason) const {
     throw FormatError(document_.source().name(), at, reason);
   }
-  // Where only the storages are wanted, one tensor is as good as another.
-  const Tensor& stand_in() {
-    if (!stand_in_.defined())
-      stand_in_ = allocate_tensor(Layout::packed({0}, float32, Device::meta()));
-    return stand_in_;
-  }
 
   const LegacyDocument& document_;
   Builder* builder_;
@@ -203,13 +204,13 @@ class LegacyMaker final : public TensorMaker {
   std::map<std::string_view, Root> roots_;
   std::map<std::string_view, std::uint32_t> numbers_;
   std::vector<std::uint64_t> bytes_;
-  Tensor stand_in_;
 };
 
 void LegacyDocument::find_storages() {
   LegacyMaker maker(*this, nullptr);
   ReadMeter meter = opening();  // of this, nothing stays
   rebuild(*program_, maker, inert_, meter);
+  opening().work(meter.steps() - opening().steps());
   std::uint64_t at = at_;
   for (const std::string_view key : order_) {
     const auto root = maker.roots().find(key);

@@ -178,14 +178,16 @@ class Loader final : public Builder {
     const auto* data = static_cast<const std::byte*>(tensor.storage().data());
     for (const auto& [source, file] : mappings_) {
       if (!file || data < file->data() || data >= file->data() + file->size()) continue;
-      const Storage copy = Storage::allocate(tensor.storage().nbytes());
-      source->read_at(static_cast<std::uint64_t>(data - file->data()) - source->start(),
-                      {static_cast<std::byte*>(copy.data()), copy.nbytes()});
+      const ByteSpan span = bytes_of(layout);
+      const Storage copy = Storage::allocate(static_cast<std::size_t>(span.end - span.begin));
+      source->read_at(
+          static_cast<std::uint64_t>(data - file->data()) - source->start() + span.begin,
+          {static_cast<std::byte*>(copy.data()), copy.nbytes()});
       TensorRecord record;
       record.dtype = tensor.dtype();
       record.shape = layout.shape;
       record.stride = layout.strides;
-      record.offset = layout.offset;
+      record.offset = 0;
       return packed_copy(tensor_over(record, copy, Device::cpu()));
     }
     return packed_copy(tensor);
@@ -195,7 +197,8 @@ class Loader final : public Builder {
       if (dropped_.contains(indices.id())) continue;
       check_not_repeated(indices.shape(), indices.dtype(), indices.storage().nbytes(), file_);
       if (indices.device().is_meta()) continue;
-      meter.work(static_cast<std::uint64_t>(indices.numel()));
+      const ByteSpan span = bytes_of(indices.layout());
+      meter.work(static_cast<std::uint64_t>(indices.numel()) + (span.end - span.begin) / 8);
       check_indices(elements(indices), bounds, file_, 0);
     }
   }

@@ -56,6 +56,7 @@ class PickleMachine {
       if (step(reader_.u8())) break;
     }
     out_.size_ = reader_.position();
+    meter_.release(unused_of(out_.nodes_) + unused_of(out_.pool_));
     std::sort(out_.shared_texts_.begin(), out_.shared_texts_.end());
   }
 
@@ -63,6 +64,11 @@ class PickleMachine {
   template <class T>
   static std::uint64_t size_of(const std::vector<T>& vector) noexcept {
     return vector.capacity() * sizeof(T);
+  }
+  // Room that was never touched.
+  template <class T>
+  static std::uint64_t unused_of(const std::vector<T>& vector) noexcept {
+    return (vector.capacity() - vector.size()) * sizeof(T);
   }
   [[noreturn, gnu::cold, gnu::noinline]] void fail(std::string_view reason) const {
     reader_.fail_at(op_at_, concat("pickle: ", reason));

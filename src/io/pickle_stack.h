@@ -13,7 +13,9 @@ namespace tenon {
 class ItemStack {
  public:
   explicit ItemStack(ReadMeter& meter)
-      : meter_(meter), items_(kFirst), top_(items_.data()), end_(top_ + kFirst) {}
+      : meter_(meter), items_(kFirst), top_(items_.data()), end_(top_ + kFirst) {
+    meter_.memory(kFirst * sizeof(PickleItem));
+  }
   ~ItemStack() { meter_.release(items_.size() * sizeof(PickleItem)); }
   ItemStack(const ItemStack&) = delete;
   ItemStack& operator=(const ItemStack&) = delete;

@@ -1,8 +1,8 @@
 #include "io/pickler.h"
 
 #include <deque>
+#include <set>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/text.h"
 #include "core/device_table.h"
@@ -67,6 +67,8 @@ class Pickler {
       default: break;
     }
     if (out_.again(value.identity())) return;
+    // Reading counts the calls, too, which these are made by.
+    if (is_call(value) && depth + kCallLevels > kMaxDepth) too_deep();
     switch (value.kind()) {
       case Kind::complex: return complex(value);
       case Kind::bytes: return bytes(value);
@@ -159,14 +161,32 @@ class Pickler {
     out_.end_tuple(items.size());
     if (!items.empty()) out_.remember(value.identity());
   }
-  void set(const Value& value, int depth) {
-    out_.global("__builtin__", "set");
+  static bool is_call(const Value& value) {
+    switch (value.kind()) {
+      case Kind::list:
+      case Kind::tuple: return false;
+      case Kind::dict: return value.is_ordered_dict();
+      default: return true;
+    }
+  }
+  // Sets in a set are frozen ones: Python hashes no others.
+  void set(const Value& value, int depth, bool inside = false) {
+    out_.global("__builtin__", inside ? "frozenset" : "set");
     out_.op(kEmptyList);
     out_.remember(nullptr);
     const auto items = value.items();
     out_.items(Batches::of_list, items.size(),
-               [&](std::size_t i) { this->value(items[i], depth + 1); });
-    call(1, value.identity());
+               [&](std::size_t i) { item_of_set(items[i], depth + kSetLevels); });
+    call(1, inside ? &frozen_.at(value.identity()) : value.identity());
+  }
+  void item_of_set(const Value& item, int depth) {
+    check_written_item(item);
+    if (item.kind() != Kind::set) return value(item, depth);
+    if (depth + kCallLevels > kMaxDepth) too_deep();
+    // Not by its identity, under which it may be a set elsewhere.
+    const auto [place, fresh] = frozen_.try_emplace(item.identity(), '\0');
+    if (out_.again(&place->second)) return;
+    set(item, depth, true);
   }
   void dict(const Value& value, int depth) {
     entries_of(value, [&](const Value& key, const Value& item) {
@@ -174,7 +194,11 @@ class Pickler {
       this->value(key, depth + 1);
       this->value(item, depth + 1);
     });
-    const Value attributes = value.attributes();
+    attributes_of(value, depth);
+  }
+  // Behind a dict that has some.
+  void attributes_of(const Value& dict, int depth) {
+    const Value attributes = dict.attributes();
     if (attributes.is_none() || attributes.entries().empty()) return;
     this->attributes(attributes, depth);
     out_.op(kBuild);
@@ -216,6 +240,7 @@ class Pickler {
       value(module, depth + 1);
       notes(noted, depth + 1);
     });
+    attributes_of(metadata, depth);
   }
   void notes(const Value& notes, int depth) {
     if (notes.kind() != Kind::dict || notes.is_ordered_dict()) return value(notes, depth);
@@ -287,7 +312,7 @@ class Pickler {
     out_.remember(nullptr);
     out_.items(Batches::of_dict, attributes.size(), [&](std::size_t i) {
       interned(attributes[i].first);
-      value(attributes[i].second, depth + 1);
+      value(attributes[i].second, depth + 3);
     });
   }
 
@@ -396,7 +421,7 @@ class Pickler {
     if (name == kLayoutName) return layout(value.object_arguments().items()[0].as_string());
     if (name == kCounterName) {
       out_.global("collections", "Counter");
-      this->value(value.object_arguments().items()[0], depth + 1);
+      this->value(value.object_arguments().items()[0], depth + 2);
       return call(1, value.identity());
     }
     out_.global("torch", std::string_view(name).substr(name.rfind('.') + 1));  // a scheme
@@ -476,8 +501,12 @@ class Pickler {
   PickleWriter out_;
   std::vector<std::shared_ptr<Payload>> storages_;
   std::unordered_map<const void*, Known> known_;  // by the storages' identities
-  std::unordered_set<std::string> layouts_, interned_;
-  std::deque<Value> held_;  // made here, and their identities in the memo
+  // Levels that a call takes with its arguments, and the items of a set below it.
+  static constexpr int kCallLevels = 8, kSetLevels = 3;
+  // Ordered, not hashed: a file may have chosen them.
+  std::set<std::string, std::less<>> layouts_, interned_;
+  std::unordered_map<const void*, char> frozen_;  // sets in sets, by identity
+  std::deque<Value> held_;                        // made here, and their identities in the memo
 };
 
 }  // namespace

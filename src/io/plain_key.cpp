@@ -48,6 +48,19 @@ bool is_other_item(Kind kind) {
   return kind == Kind::tensor || kind == Kind::set || kind == Kind::object;
 }
 
+// What can be in a set beside these: complex numbers, too.
+bool charge_item(const Value& item, ReadMeter& meter) {
+  if (item.kind() != Kind::complex) return charge(item, meter, 0);
+  meter.work(4);
+  return is_plain_real(item.as_complex().real()) && is_plain_real(item.as_complex().imag());
+}
+
+[[noreturn]] void not_read(std::string_view what, const Value& value) {
+  throw ValueError(concat("save: ", what, " that is ", value.type_name(),
+                          " is not read again: use text, bytes, integers, None, dtypes, floats "
+                          "below 2^63 or tuples of these"));
+}
+
 }  // namespace
 
 bool charge_key(const Value& key, ReadMeter& meter) { return charge(key, meter, 0); }
@@ -55,34 +68,43 @@ bool charge_key(const Value& key, ReadMeter& meter) { return charge(key, meter, 
 void check_written_key(const Value& key) {
   if (key.kind() == Kind::string) return;
   ReadMeter meter("save", {});
-  if (charge_key(key, meter)) return;
-  throw ValueError(concat("save: a key of a dict that is ", key.type_name(),
-                          " is not read again: use text, bytes, integers, None, dtypes, floats "
-                          "below 2^63 or tuples of these"));
+  if (!charge_key(key, meter)) not_read("a key of a dict", key);
+}
+
+void check_written_item(const Value& item) {
+  ReadMeter meter("save", {});
+  if (!is_other_item(item.kind()) && !charge_item(item, meter)) not_read("an item of a set", item);
 }
 
 std::vector<Value> unique_items(std::vector<Value> items, ReadMeter& meter) {
+  const std::uint64_t passing = items.size() * (2 * sizeof(Value::Entry) + ReadMeter::kObject);
+  meter.memory(passing);
   std::vector<Value::Entry> plain;
-  std::vector<Value> others;
-  std::set<const void*> seen;  // identities of these
   plain.reserve(items.size());
-  meter.memory(items.size() * (2 * sizeof(Value::Entry) + ReadMeter::kObject));
-  for (Value& item : items) {
-    if (is_other_item(item.kind())) {
-      meter.work(16);
-      if (seen.insert(item.identity()).second) others.push_back(std::move(item));
-    } else if (charge_key(item, meter)) {
-      plain.emplace_back(std::move(item), Value());
-    } else {
+  for (const Value& item : items) {
+    if (is_other_item(item.kind())) continue;
+    if (!charge_item(item, meter)) {
       throw FormatError(meter.file(), 0,
                         concat("an item of a set that is no plain value, but ", item.type_name()));
     }
+    plain.emplace_back(item, Value());
   }
+  // A dict keeps the first of keys that are the same, in their order.
   const Value unique = Value::dict(std::move(plain));
+  auto next = unique.entries().begin();
+  std::set<const void*> seen;  // identities of the others
   std::vector<Value> out;
-  out.reserve(unique.entries().size() + others.size());
-  for (const auto& [item, none] : unique.entries()) out.push_back(item);
-  for (Value& item : others) out.push_back(std::move(item));
+  out.reserve(items.size());
+  for (Value& item : items) {
+    meter.work(4);
+    if (is_other_item(item.kind())) {
+      if (seen.insert(item.identity()).second) out.push_back(std::move(item));
+    } else if (next != unique.entries().end() && next->first == item) {
+      out.push_back(std::move(item));
+      ++next;
+    }
+  }
+  meter.release(passing);
   return out;
 }
 

@@ -15,8 +15,10 @@ namespace tenon {
 // to the integer of the same value, which is of another kind here.
 bool charge_key(const Value& key, ReadMeter& meter);
 
-// ValueError, for who saves it, if it is none: what is written is read.
+// ValueError, for who saves it, if it cannot be a key, or an item of a set: what is written is
+// read.
 void check_written_key(const Value& key);
+void check_written_item(const Value& item);
 
 // The items of a set, each once, as Python has them: 1, 1.0 and True are one. FormatError for
 // lists, dicts and others that cannot be in one.

@@ -19,6 +19,9 @@ namespace json = simdjson::dom;
 
 struct DoNotFit {};
 
+// About what a tensor takes: its cell, its body, a storage.
+constexpr std::uint64_t kTensor = 384;
+
 void do_not_fit(const std::string& /*reason*/) { throw DoNotFit(); }
 
 Dims numbers(json::element element) {
@@ -177,6 +180,8 @@ bool SafetensorsNotes::add_tensors(std::span<const StoredTensor> stored, std::st
     all[static_cast<std::size_t>(*note.at)] = {std::string(name), all[at].stored, all[at].record,
                                                static_cast<std::int64_t>(at)};
   }
+  for (const Known& one : all)
+    meter.memory(heap_bytes(one.record.shape) + heap_bytes(one.record.stride));
   tensors_ = std::move(all);
   meter.release(passing);
   return true;
@@ -207,24 +212,28 @@ bool SafetensorsNotes::read_values(std::string_view text, ReadMeter& meter) {
   if (!read_fields(text)) return false;
   meter.release(kJsonCost * text.size());
   meter.memory(json_.size());
+  ReadMeter trial = meter;  // of this, nothing stays
   // Every tensor has to be somewhere in the tree, and everything in the tree has to be here.
   struct Named {
     const Known* known;
-    bool used = false;
+    Value made = {};  // once, however often it is named
   };
   std::map<std::string_view, Named> named;
   for (const Known& one : tensors_) named.emplace(one.name, Named{&one});
+  trial.memory(tensors_.size() * (sizeof(Named) + kTensor + ReadMeter::kObject));
   Value tried;
-  ReadMeter trial = meter;  // of this, nothing stays
   try {
     tried = from_json(
         json_,
         [&](std::string_view name) -> Value {
           const auto found = named.find(name);
           if (found == named.end()) throw DoNotFit();
-          found->second.used = true;
-          return tensor_over(found->second.known->record, Storage::without_data(0, Device::meta()),
-                             Device::meta());
+          Value& made = found->second.made;
+          if (made.is_none()) {
+            made = tensor_over(found->second.known->record,
+                               Storage::without_data(0, Device::meta()), Device::meta());
+          }
+          return made;
         },
         [](const Value& object) {
           if (object.object_name() == kSparseName) index_bounds(object, {});
@@ -236,8 +245,9 @@ bool SafetensorsNotes::read_values(std::string_view text, ReadMeter& meter) {
     return false;
   }
   if (flat_) return tried.is_none() || tried.kind() == Value::Kind::dict;
-  return std::all_of(tensors_.begin(), tensors_.end(),
-                     [&](const Known& one) { return named.at(one.name).used || one.same >= 0; });
+  return std::all_of(tensors_.begin(), tensors_.end(), [&](const Known& one) {
+    return !named.at(one.name).made.is_none() || one.same >= 0;
+  });
 }
 
 Value SafetensorsNotes::tree(std::span<const Value> tensors, const Value& own_attributes,

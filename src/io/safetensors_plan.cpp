@@ -62,7 +62,15 @@ SafetensorsPlan::SafetensorsPlan(const Value& tree, Supply& supply, bool strict)
   name_tensors(whole);
   describe(whole);
   find_aliases();
-  supply_.will_write(total_size());
+  // Of one whose elements lie apart, all bytes between them are read.
+  std::uint64_t apart = 0;
+  for (const NamedTensor& named : tensors_) {
+    const Layout& layout = named.tensor.layout();
+    const ByteSpan span = bytes_of(layout);
+    if (!is_stretch(layout) && span.end - span.begin > size_of(named))
+      apart += span.end - span.begin - size_of(named);
+  }
+  supply_.will_write(total_size() + apart);
 }
 
 // Tensors may repeat few bytes, so that together they are more than any file can be.
@@ -93,6 +101,8 @@ void SafetensorsPlan::name_tensors(const Value& tree) {
   std::set<std::string, std::less<>> names;
   std::size_t place = 0;
   Walk walk(meter, [&](const std::string& name, const Tensor& tensor) {
+    // In the plan, among the names, in the notes and in the header.
+    meter.memory(sizeof(NamedTensor) + 6 * name.size() + 6 * ReadMeter::kObject);
     if (name == kMetadata)
       throw ValueError("save: no tensor can be called __metadata__ in safetensors");
     if (!names.insert(name).second) {

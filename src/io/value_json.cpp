@@ -11,6 +11,7 @@
 #include "io/plain_key.h"
 #include "io/records.h"
 #include "io/utf8.h"
+#include "io/written_composites.h"
 #include "tenon/error.h"
 
 namespace tenon {
@@ -63,6 +64,9 @@ class JsonText {
       case Kind::list: return items(value.items(), depth);
       case Kind::tuple:
       case Kind::set:
+        if (value.kind() == Kind::set) {
+          for (const Value& item : value.items()) check_written_item(item);
+        }
         out += value.kind() == Kind::tuple ? R"({"tuple": )" : R"({"set": )";
         items(value.items(), depth);
         out += "}";
@@ -70,6 +74,7 @@ class JsonText {
       case Kind::dict: return dict(value, depth);
       case Kind::object:
         check_whole_composite(value);
+        check_written_composite(value);
         out += concat(R"({"object": [)", json_text(value.object_name()));
         for (const Value& part :
              {value.object_arguments(), value.object_state(), value.object_items()}) {

@@ -104,17 +104,12 @@ TEST(WrittenFiles, ATreeWithOddNamesIsRefusedOrWrittenAsAnyOther) {
 }
 
 TEST(WrittenFiles, ATreeWithOddPartsOfTensorsIsRefusedOrWrittenAsAnyOther) {
-  GTEST_SKIP() << "safetensors drops the tree around a sparse tensor whose parts do not fit";
   save_odd_trees({.parts = true});
 }
 
-TEST(WrittenFiles, ATreeWithOddKeysIsRefusedOrWrittenAsAnyOther) {
-  GTEST_SKIP() << "keys that are no plain values are written, and refused on reading";
-  save_odd_trees({.keys = true});
-}
+TEST(WrittenFiles, ATreeWithOddKeysIsRefusedOrWrittenAsAnyOther) { save_odd_trees({.keys = true}); }
 
 TEST(WrittenFiles, ATreeWithLongIntegersIsRefusedOrWrittenAsAnyOther) {
-  GTEST_SKIP() << "integers of more than 1024 bytes are written, and refused on reading";
   save_odd_trees({.integers = true});
 }
 
@@ -123,7 +118,6 @@ TEST(WrittenFiles, ATreeWithOddStoragesIsRefusedOrWrittenAsAnyOther) {
 }
 
 TEST(WrittenFiles, ATreeWithAttributesOfMetadataIsWrittenAsAnyOther) {
-  GTEST_SKIP() << "attributes of a _metadata are not written";
   save_odd_trees({.metadata = true});
 }
 
@@ -162,7 +156,6 @@ TEST(WrittenFiles, ASchemeOfQuantisationIsOneOfPyTorchs) {
 
 // As deep as we write, we read, whatever is at the bottom.
 TEST(WrittenFiles, WhatIsWrittenIsNotTooDeepToRead) {
-  GTEST_SKIP() << "1000 levels are written, and 998 of them read where calls are below";
   const Tensor tensor = zeros({2});
   tensor.set_attribute("a", Value::list({Value::list({1})}));
   const Value bottoms[] = {1, tensor, Value::set({1}), Value::ordered_dict({{"a", 1}}),
