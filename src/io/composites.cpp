@@ -28,7 +28,13 @@ bool is_sparse(const Value& state) {
   if (!has(state, "layout", Kind::string) || !has(state, "values", Kind::tensor)) return false;
   if (!has(state, "size", Kind::size) && !has(state, "size", Kind::tuple)) return false;
   const std::string& layout = state.find("layout")->as_string();
-  if (layout == "torch.sparse_coo") return has(state, "indices", Kind::tensor);
+  // Nothing beside its parts: that would not be written.
+  const std::size_t parts = state.entries().size();
+  if (layout == "torch.sparse_coo") {
+    return has(state, "indices", Kind::tensor) &&
+           parts == (state.find("is_coalesced") != nullptr ? 5u : 4u);
+  }
+  if (parts != 5) return false;
   if (layout == "torch.sparse_csr" || layout == "torch.sparse_bsr")
     return has(state, "crow_indices", Kind::tensor) && has(state, "col_indices", Kind::tensor);
   if (layout == "torch.sparse_csc" || layout == "torch.sparse_bsc")
@@ -49,12 +55,14 @@ bool is_quantized(const Value& state) {
     if (one < 0) return false;
   }
   if (!has(state, "axis", Kind::integer)) {
-    return (has(state, "scale", Kind::real) || has(state, "scale", Kind::integer)) &&
+    return state.entries().size() == 5 &&
+           (has(state, "scale", Kind::real) || has(state, "scale", Kind::integer)) &&
            has(state, "zero_point", Kind::integer);
   }
   const std::int64_t axis = state.find("axis")->as_int();
-  return has(state, "scales", Kind::tensor) && has(state, "zero_points", Kind::tensor) &&
-         axis >= 0 && axis < static_cast<std::int64_t>(size.size());
+  return state.entries().size() == 6 && has(state, "scales", Kind::tensor) &&
+         has(state, "zero_points", Kind::tensor) && axis >= 0 &&
+         axis < static_cast<std::int64_t>(size.size());
 }
 
 }  // namespace
@@ -81,6 +89,7 @@ bool is_whole_composite(const Value& object) {
   if (name == kSparseName) return is_sparse(state);
   if (name == kQuantizedName) return is_quantized(state);
   if (name == kNestedName) {
+    if (state.entries().size() != 4) return false;
     for (const char* part : {"buffer", "sizes", "strides", "offsets"}) {
       if (!has(state, part, Kind::tensor)) return false;
     }

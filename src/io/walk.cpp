@@ -61,7 +61,7 @@ std::string key_text(const Value& key, ReadMeter& meter) {
 void Walk::below(const Value& value, std::string_view key, bool top) {
   const std::size_t before = name_.size();
   meter_.work(2 + key.size() / 8);
-  if (before + key.size() >= kLongestName)
+  if (before + (top ? 0 : 1) + key.size() > kLongestName)
     throw FormatError(meter_.file(), 0, concat("a name of more than ", kLongestName, " bytes"));
   if (!top) name_ += '.';
   name_ += key;

@@ -17,7 +17,8 @@ namespace tenon::hand_made {
 // The lowest bytes of a number, the lowest first.
 inline std::string little(std::uint64_t number, std::size_t bytes) {
   std::string out;
-  for (std::size_t i = 0; i < bytes; ++i) out.push_back(static_cast<char>(number >> (8 * i)));
+  for (std::size_t i = 0; i < bytes; ++i)
+    out.push_back(i < sizeof number ? static_cast<char>(number >> (8 * i)) : '\0');
   return out;
 }
 

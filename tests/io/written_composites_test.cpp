@@ -51,10 +51,13 @@ Tensor bytes_of_numbers(std::int64_t n, DType dtype) {
 TEST(WrittenComposites, QuantizedPartsThatDoNotFitAreRefused) {
   const Value plain = quantized(bytes_of_numbers(6, quint8), Shape({6}));
   expect_read(plain);
-  const Value channels = with(plain, {{"qscheme", "torch.per_channel_affine"},
-                                      {"axis", 0},
-                                      {"scales", ones({6}, {.dtype = float64})},
-                                      {"zero_points", zeros({6}, {.dtype = int64})}});
+  const Value channels = Value::object("quantized_tensor", Value::tuple({}),
+                                       Value::dict({{"data", bytes_of_numbers(6, quint8)},
+                                                    {"qscheme", "torch.per_channel_affine"},
+                                                    {"scales", ones({6}, {.dtype = float64})},
+                                                    {"zero_points", zeros({6}, {.dtype = int64})},
+                                                    {"axis", 0},
+                                                    {"size", Shape({6})}}));
   expect_read(channels);
   expect_refused(with(channels, {{"qscheme", "torch.per_tensor_affine"}}), "axis");
   expect_refused(with(plain, {{"qscheme", "torch.per_channel_affine"}}), "axis");

@@ -412,7 +412,8 @@ Value RandomValues::odd_key(int depth) {
 Value RandomValues::odd_value(int depth) {
   if (odd_.names && one_in(2)) return odd_name();
   if (odd_.parts && one_in(2)) return odd_composite(depth);
-  if (odd_.keys && one_in(2)) return Value::set({odd_key(depth), odd_key(depth)});
+  // One item: two may be equal, and a set that is read has each once.
+  if (odd_.keys && one_in(2)) return Value::set({odd_key(depth)});
   if (odd_.integers) return Value::big_integer(std::string(1000 + below(50), '\x11'));
   return tensor(depth);
 }
