@@ -278,11 +278,18 @@ class PickleMachine {
   [[noreturn, gnu::cold, gnu::noinline]] void too_deep() const {
     fail(concat("objects in more than ", kMaxDepth, " levels"));
   }
-  // One level more than the deepest of the last n values.
-  std::uint16_t depth_over(std::size_t n) const {
+  // One level more than the deepest of the last n values, which become parts of something.
+  //
+  // Python calls a function when the program says so, here calls are made when all of it has run.
+  // So nothing is added any more to what is a part of something: a call may take that. Picklers
+  // fill what they make before they put it anywhere, but for what contains itself.
+  std::uint16_t depth_over(std::size_t n) {
     std::uint16_t deepest = 0;
     for (const PickleItem& item : stack_.last(n)) {
-      if (item.kind == Kind::node) deepest = std::max(deepest, out_.node(item).depth);
+      if (item.kind != Kind::node) continue;
+      PickleNode& node = out_.nodes_[static_cast<std::size_t>(item.place)];
+      node.settled = true;
+      deepest = std::max(deepest, node.depth);
     }
     if (deepest >= kMaxDepth) too_deep();
     return static_cast<std::uint16_t>(deepest + 1);
@@ -350,7 +357,7 @@ class PickleMachine {
     if (node.kind != kind && !(made && kind != NodeKind::set))
       fail("items for something that does not hold such");
     if (n != 0) {
-      if (node.settled) fail("items for something that a call has taken already");
+      if (node.settled) fail("items for something that is a part of something else already");
       Pickle::Extra& extra = extra_of(node);
       if (made && !out_.items(node).empty() && (node.count == 1) != (kind == NodeKind::list))
         fail("an object that is a list and a dict");
@@ -455,29 +462,11 @@ class PickleMachine {
       fail("a call whose arguments are no tuple");
     const std::uint16_t depth = depth_over(2);
     stack_.drop(2);
-    settle(arguments);
     PickleNode& node = add_node(kind);
     node.a = function;
     node.b = arguments;
     node.depth = depth;
     return false;
-  }
-  // Python calls at once, with what is there; here calls are made when all of the program has run.
-  // So what they take, and what is in it, stays as it is from now on.
-  void settle(const PickleItem& item) {
-    if (item.kind != Kind::node) return;
-    unsettled_.push_back(item.place);
-    while (!unsettled_.empty()) {
-      PickleNode& node = out_.nodes_[static_cast<std::size_t>(unsettled_.back())];
-      unsettled_.pop_back();
-      if (node.settled) continue;
-      node.settled = true;
-      for (const PickleItem& part : out_.items(node)) {
-        if (part.kind != Kind::node || out_.node(part).settled) continue;
-        charge_growth(meter_, unsettled_);
-        unsettled_.push_back(part.place);
-      }
-    }
   }
   bool build() {
     need(2);
@@ -490,7 +479,6 @@ class PickleMachine {
     stack_.drop(1);
     // Python merges states. No pickler gives two.
     if (out_.state(node).kind != Kind::nothing) fail("a second state for an object");
-    settle(state);
     extra_of(node).state = state;
     return false;
   }
@@ -533,7 +521,6 @@ class PickleMachine {
   std::size_t floor_ = 0;
   std::vector<std::size_t> marks_;
   PickleMemo memo_;
-  std::vector<std::uint64_t> unsettled_;  // nodes on their way through settle()
 };
 
 Pickle::Pickle(std::span<const std::byte> bytes, std::uint64_t base, const std::string& file,

@@ -64,7 +64,7 @@ struct PickleNode {
   explicit PickleNode(Kind what) noexcept : kind(what) {}
 
   Kind kind;
-  bool settled = false;          // a call has taken it: nothing is added to it any more
+  bool settled = false;          // a part of something: nothing is added to it any more
   std::uint32_t extra = kNone;   // items and state, of what may change
   std::uint32_t count = 0;       // of a tuple's items; of a global, what its name means
   std::uint32_t shared = kNone;  // a number of its own, if it is used in several places
