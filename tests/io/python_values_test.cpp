@@ -2,6 +2,7 @@
 #include "support/matchers.h"
 #include "support/program_archive.h"
 #include "tenon/checkpoint.h"
+#include "tenon/save.h"
 
 namespace tenon {
 namespace {
@@ -82,6 +83,27 @@ TEST(PythonValues, WhatACallHasTakenStaysAsItIs) {
   EXPECT_THROW(read(ordered + ")R}q\0bh\0K\1K\2s0"s), FormatError);
   // Others may grow whenever the program says.
   EXPECT_EQ(read("(]q\0h\0K\1at"s).repr(), "([1], [1])");
+}
+
+TEST(PythonValues, SetsInSetsAreFrozenOnes) {
+  const Value inner = Value::set({1, 2});
+  const Value both = Value::list({inner, Value::set({inner, 3})});
+  const auto bytes = save_to_memory(both);
+  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  EXPECT_THAT(text, testing::HasSubstr("__builtin__\nfrozenset\n"));
+  EXPECT_THAT(text, testing::HasSubstr("__builtin__\nset\n"));
+  EXPECT_EQ(Checkpoint::open(bytes).load().repr(), both.repr());
+}
+
+TEST(PythonValues, WhatIsNotReadIsNotWritten) {
+  for (const Value& odd : {Value(std::nan("")), Value(1e300), Value::list({}), Value::dict({})}) {
+    EXPECT_THROW(save_to_memory(Value::dict({{odd, 1}})), ValueError) << odd;
+    EXPECT_THROW(save_to_memory(Value::set({odd})), ValueError) << odd;
+    EXPECT_THROW(save_to_memory(Value::set({odd}), {.format = FileFormat::safetensors}),
+                 ValueError);
+  }
+  EXPECT_THROW(save_to_memory(Value::big_integer(std::string(1025, '\x11'))), ValueError);
+  EXPECT_NO_THROW(save_to_memory(Value::big_integer(std::string(1024, '\x11'))));
 }
 
 TEST(PythonValues, ACallIsMadeOnceAndItsArgumentsAreShared) {
