@@ -24,6 +24,7 @@ constexpr Callable kCallables[] = {
     {"collections", "OrderedDict", 0, 0},
     {"collections", "Counter", 1, 1},
     {"__builtin__", "set", 1, 1},
+    {"__builtin__", "frozenset", 1, 1},
     {"__builtin__", "bytes", 0, 0},
     {"__builtin__", "complex", 2, 2},
     {"_codecs", "encode", 2, 2},
