@@ -235,8 +235,7 @@ int run(const Options& given, ConvertOptions& options) {
 
 int convert(const std::vector<std::string>& arguments) {
   Options given;
-  std::string limits;
-  bool raises = false;
+  ConvertOptions options;
   switch (parse("convert", kHelp, arguments,
                 {{"--to", nullptr, &given.to, &given.has_to},
                  {"--shard-size", nullptr, &given.shard_size, &given.has_shard_size},
@@ -255,21 +254,14 @@ int convert(const std::vector<std::string>& arguments) {
                  {"--dry-run", &given.dry_run},
                  {"--no-sync", &given.no_sync},
                  {"--follow-links", &given.follow_links},
-                 {"--raise-limits", nullptr, &limits, &raises},
+                 {.name = "--raise-limits", .limits = &options.limits},
                  {"--any-size", &given.any_size}},
                 {{"file to read", &given.in}, {"file to write", &given.out}})) {
     case Parsed::wrong: return kUsage;
     case Parsed::help: return written();
     case Parsed::yes: break;
   }
-  std::optional<ReadLimits> raised;
-  if (raises) {
-    raised = raised_limits("convert", limits);
-    if (!raised) return kUsage;
-  }
   return guarded(given.in, [&] {
-    ConvertOptions options;
-    if (raised) options.limits = *raised;
     try {
       if (const std::string wrong = understand(given, options); !wrong.empty()) return usage(wrong);
     } catch (const ValueError& error) {

@@ -258,25 +258,18 @@ int extract(const Options& options) {
 
 int extract(const std::vector<std::string>& arguments) {
   Options options;
-  std::string limits;
-  bool raises = false;
   switch (parse("extract", kHelp, arguments,
                 {{"-o", nullptr, &options.out, &options.has_out},
                  {"--raw", &options.raw},
                  {"--force", &options.force},
                  {"--inert", &options.open.inert},
                  {"--follow-links", &options.open.follow_links},
-                 {"--raise-limits", nullptr, &limits, &raises}},
+                 {.name = "--raise-limits", .limits = &options.open.limits}},
                 // A file that is one tensor and nothing else has it under the empty name.
                 {{"file", &options.file}, {"tensor name", &options.name, true}})) {
     case Parsed::wrong: return kUsage;
     case Parsed::help: return written();
     case Parsed::yes: break;
-  }
-  if (raises) {
-    const auto raised = raised_limits("extract", limits);
-    if (!raised) return kUsage;
-    options.open.limits = *raised;
   }
   if (options.has_out && options.out.empty()) {
     std::fputs("tenon: extract -o needs a name that is not empty\n", stderr);

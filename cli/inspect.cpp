@@ -152,11 +152,26 @@ void read_elements(const Checkpoint& file, const Options& options, std::vector<R
     if (options.hash) row.hash = hash.hex();
     if (counts) row.stats = stats.get();
   };
-  parallel_for(
-      0, static_cast<std::int64_t>(rows.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
-          if (first[i] == i) read(rows[i]);
-      });
+  const auto is_deflated = [&](const Row& row) {
+    if (row.facts->storage == TensorFacts::kNoStorage) return false;
+    const StorageFacts& storage = file.storages()[row.facts->storage];
+    return storage.stored != storage.nbytes;
+  };
+  // Those in deflated storages, one storage behind the other: in turn, each would be inflated for
+  // each of its tensors.
+  std::vector<std::size_t> plain, deflated;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (first[i] == i) (is_deflated(rows[i]) ? deflated : plain).push_back(i);
+  }
+  std::stable_sort(deflated.begin(), deflated.end(), [&](std::size_t a, std::size_t b) {
+    return rows[a].facts->storage < rows[b].facts->storage;
+  });
+  parallel_for(0, static_cast<std::int64_t>(plain.size()), 1,
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i)
+                   read(rows[plain[static_cast<std::size_t>(i)]]);
+               });
+  for (const std::size_t i : deflated) read(rows[i]);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i].hash = rows[first[i]].hash;
     rows[i].stats = rows[first[i]].stats;
@@ -305,25 +320,18 @@ void write_table(const Checkpoint& file, const Options& options, const Listing& 
 
 int inspect(const std::vector<std::string>& arguments) {
   Options options;
-  std::string limits;
-  bool raises = false;
   switch (parse("inspect", kHelp, arguments,
                 {{"--json", &options.json},
                  {"--hash", &options.hash},
                  {"--stats", &options.stats},
                  {"--inert", &options.open.inert},
                  {"--follow-links", &options.open.follow_links},
-                 {"--raise-limits", nullptr, &limits, &raises},
+                 {.name = "--raise-limits", .limits = &options.open.limits},
                  {"--filter", nullptr, &options.filter, &options.has_filter}},
                 options.file)) {
     case Parsed::wrong: return kUsage;
     case Parsed::help: return written();
     case Parsed::yes: break;
-  }
-  if (raises) {
-    const auto raised = raised_limits("inspect", limits);
-    if (!raised) return kUsage;
-    options.open.limits = *raised;
   }
   if (options.has_filter) {
     try {

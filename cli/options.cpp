@@ -26,6 +26,13 @@ std::string listed(const std::vector<Operand>& operands) {
   return out;
 }
 
+// A whole number from 1 on; 0 for anything else.
+std::uint64_t factor_in(const std::string& text) {
+  std::uint64_t factor = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factor);
+  return error == std::errc() && end == text.data() + text.size() ? factor : 0;
+}
+
 }  // namespace
 
 Parsed parse(std::string_view command, std::string_view help,
@@ -69,6 +76,13 @@ Parsed parse(std::string_view command, std::string_view help,
       option->values->push_back(std::move(value));
       continue;
     }
+    if (option->limits != nullptr) {
+      const std::uint64_t factor = factor_in(value);
+      if (factor == 0)
+        return wrong("needs a whole number from 1 on for " + std::string(option->name));
+      *option->limits = ReadLimits().times(factor);
+      continue;
+    }
     *option->value = std::move(value);
     *option->given = true;
   }
@@ -85,16 +99,6 @@ Parsed parse(std::string_view command, std::string_view help,
              const std::vector<std::string>& arguments, const std::vector<Option>& options,
              std::string& file) {
   return parse(command, help, arguments, options, {{"file", &file}});
-}
-
-std::optional<ReadLimits> raised_limits(std::string_view command, const std::string& factor) {
-  std::uint64_t times = 0;
-  const auto [end, error] = std::from_chars(factor.data(), factor.data() + factor.size(), times);
-  if (error == std::errc() && end == factor.data() + factor.size() && times != 0)
-    return ReadLimits().times(times);
-  std::fprintf(stderr, "tenon: %s --raise-limits is a whole number from 1 on, and not %s\n",
-               std::string(command).c_str(), escaped(factor).c_str());
-  return std::nullopt;
 }
 
 }  // namespace tenon::cli

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +16,7 @@ struct Option {
   std::string* value = nullptr;                // what follows it
   bool* given = nullptr;                       // that something did
   std::vector<std::string>* values = nullptr;  // instead of one value: all that follow it
+  ReadLimits* limits = nullptr;                // instead of a value: what multiplies them
 };
 
 // What a command takes without a word before it. All of them must be there.
@@ -37,9 +37,5 @@ Parsed parse(std::string_view command, std::string_view help,
 Parsed parse(std::string_view command, std::string_view help,
              const std::vector<std::string>& arguments, const std::vector<Option>& options,
              std::string& file);
-
-// What --raise-limits says: the limits of a reading, multiplied. Nothing if it is no whole number
-// from 1 on, which has been said on standard error then.
-std::optional<ReadLimits> raised_limits(std::string_view command, const std::string& factor);
 
 }  // namespace tenon::cli

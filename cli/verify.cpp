@@ -32,21 +32,15 @@ Exit: 0 all match, 1 some do not, 2 wrong usage, 3 the file is refused, 4 the sy
 
 int verify(const std::vector<std::string>& arguments) {
   OpenOptions options;
-  std::string name, limits;
-  bool raises = false;
+  std::string name;
   switch (parse("verify", kHelp, arguments,
                 {{"--inert", &options.inert},
                  {"--follow-links", &options.follow_links},
-                 {"--raise-limits", nullptr, &limits, &raises}},
+                 {.name = "--raise-limits", .limits = &options.limits}},
                 name)) {
     case Parsed::wrong: return kUsage;
     case Parsed::help: return written();
     case Parsed::yes: break;
-  }
-  if (raises) {
-    const auto raised = raised_limits("verify", limits);
-    if (!raised) return kUsage;
-    options.limits = *raised;
   }
   return guarded(name, [&] {
     try {

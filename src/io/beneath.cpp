@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "io/file_system.h"
 #include "tenon/error.h"
 
 namespace tenon {
@@ -22,14 +23,6 @@ constexpr int kMostLinks = 40;  // as the kernel
 constexpr int kFolder = O_PATH | O_DIRECTORY | O_CLOEXEC;
 // O_NONBLOCK: opening a pipe nobody writes to must not hang; a regular file does not notice.
 constexpr int kFile = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
-
-template <class Call>
-int again(const Call& call) {
-  for (;;) {
-    const int result = call();
-    if (result >= 0 || errno != EINTR) return result;
-  }
-}
 
 std::optional<std::string> link_text(int folder, const std::string& name) {
   std::array<char, 4096> text{};
@@ -94,7 +87,8 @@ class Beneath::Walk {
       if (part == "..") {
         if (!go_up()) return -1;
       } else if (left_.empty()) {
-        const int file = again([&] { return ::openat(here(), part.c_str(), kFile | O_NOFOLLOW); });
+        const int file =
+            uninterrupted([&] { return ::openat(here(), part.c_str(), kFile | O_NOFOLLOW); });
         if (file >= 0 || errno != ELOOP) return file;
         if (!follow(part)) return -1;
       } else if (!go_into(part)) {
@@ -109,7 +103,8 @@ class Beneath::Walk {
   int here() const { return stack_.back()->descriptor; }
 
   bool go_into(const std::string& part) {
-    const int folder = again([&] { return ::openat(here(), part.c_str(), kFolder | O_NOFOLLOW); });
+    const int folder =
+        uninterrupted([&] { return ::openat(here(), part.c_str(), kFolder | O_NOFOLLOW); });
     if (folder >= 0) {
       stack_.push_back(
           std::make_shared<const Folder>(folder, concat(stack_.back()->path, "/", part)));
@@ -173,7 +168,7 @@ class Beneath::Walk {
 };
 
 Beneath::Beneath(const std::string& folder) {
-  const int own = again([&] { return ::open(folder.c_str(), kFolder); });
+  const int own = uninterrupted([&] { return ::open(folder.c_str(), kFolder); });
   if (own < 0) throw IoError("cannot open the folder", folder, errno);
   const auto root = std::make_shared<Folder>(own, std::string());
   root->path = path_of(own, folder);
@@ -185,7 +180,7 @@ Beneath::~Beneath() = default;
 const std::string& Beneath::path() const noexcept { return roots_.front()->path; }
 
 void Beneath::allow(const std::string& relative) {
-  const int own = again(
+  const int own = uninterrupted(
       [&] { return ::openat(roots_.front()->descriptor, relative.c_str(), kFolder | O_NOFOLLOW); });
   if (own < 0) return;
   const auto root = std::make_shared<Folder>(own, std::string());
@@ -199,7 +194,7 @@ int Beneath::open(std::string_view name) const {
 }
 
 int Beneath::open_anywhere(const std::string& name) const {
-  return again([&] { return ::openat(roots_.front()->descriptor, name.c_str(), kFile); });
+  return uninterrupted([&] { return ::openat(roots_.front()->descriptor, name.c_str(), kFile); });
 }
 
 }  // namespace tenon

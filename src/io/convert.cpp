@@ -1,7 +1,6 @@
 #include "tenon/convert.h"
 
 #include <functional>
-#include <limits>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -115,10 +114,10 @@ class Conversion {
     record.stride = tensor.layout().strides;
     record.offset = tensor.layout().offset;
     record.dtype = chosen;
-    constexpr auto kAnyBytes = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     const std::string wrong = wrong_geometry(record, kAnyBytes);
     if (!wrong.empty())
-      throw ValueError(concat("convert: ", name, " cannot be ", info(chosen).name, ": ", wrong));
+      throw ValueError(concat("convert: ", visible(name, kMostShown), " cannot be ",
+                              info(chosen).name, ": ", wrong));
   }
 
   static void check_grad(const Tensor& tensor, DType chosen, const std::string& name) {

@@ -1,7 +1,5 @@
 #include "io/flattened.h"
 
-#include <limits>
-
 #include "base/text.h"
 #include "core/body_editor.h"
 #include "core/uninitialized.h"
@@ -61,7 +59,6 @@ TensorRecord described(const Value& dict) {
   record.stride = numbers(dict, kStride);
   record.parameter = part(dict, kParameter, Value::Kind::boolean).as_bool();
   record.requires_grad = part(dict, kRequiresGrad, Value::Kind::boolean).as_bool();
-  constexpr auto kAnyBytes = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (const std::string wrong = wrong_geometry(record, kAnyBytes); !wrong.empty())
     refuse(dict, concat("cannot be: ", wrong));
   if (record.requires_grad && !is_differentiable(*dtype))

@@ -259,7 +259,7 @@ class IndexDocument final : public Document {
       NamesOnly names;
       ReadMeter meter = opening();  // of this, nothing stays
       const Value state = shard->build(names, meter);
-      opening().work(meter.steps() - opening().steps());
+      opening().work_of(meter);
       if (state.kind() != Value::Kind::dict) {
         problem(concat("shard ", shown(file), " is no state dict"));
         continue;

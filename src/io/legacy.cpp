@@ -85,7 +85,7 @@ class LegacyDocument final : public Document {
   Pickle next(Pickle::Names allowed, Pickle::Meaning meaning) {
     ReadMeter meter = opening();
     Pickle pickle = next(allowed, meaning, meter);
-    opening().work(meter.steps() - opening().steps());
+    opening().work_of(meter);
     return pickle;
   }
   Pickle next(Pickle::Names allowed, Pickle::Meaning meaning, ReadMeter& meter) {
@@ -167,7 +167,6 @@ class LegacyMaker final : public TensorMaker {
     return number;
   }
   std::uint64_t storage_bytes(std::uint32_t storage) const override { return bytes_[storage]; }
-  void element_type(std::uint32_t, DType) override {}
   Tensor tensor(const TensorRecord& record) override {
     // Where only the storages are wanted, its shape is: parts of tensors have to fit each other.
     if (builder_ == nullptr)
@@ -210,7 +209,7 @@ void LegacyDocument::find_storages() {
   LegacyMaker maker(*this, nullptr);
   ReadMeter meter = opening();  // of this, nothing stays
   rebuild(*program_, maker, inert_, meter);
-  opening().work(meter.steps() - opening().steps());
+  opening().work_of(meter);
   std::uint64_t at = at_;
   for (const std::string_view key : order_) {
     const auto root = maker.roots().find(key);

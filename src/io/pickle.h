@@ -94,7 +94,6 @@ class TENON_API Pickle {
   const PickleNode& node(const PickleItem& item) const {
     return nodes_[static_cast<std::size_t>(item.place)];
   }
-  std::size_t nodes() const noexcept { return nodes_.size(); }
   std::size_t shared_nodes() const noexcept { return shared_; }
   std::span<const PickleItem> items(const PickleNode& node) const;
   // What BUILD gave it; of several, the last. Kind nothing if there was none.

@@ -143,7 +143,6 @@ class PthMaker final : public TensorMaker {
   std::uint64_t storage_bytes(std::uint32_t storage) const override {
     return storages_[storage].nbytes;
   }
-  void element_type(std::uint32_t, DType) override {}  // the tensor says it, too
   Tensor tensor(const TensorRecord& record) override {
     if (document_.big_endian()) note_elements(record);
     return builder_.tensor(record);

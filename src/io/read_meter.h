@@ -42,6 +42,8 @@ class TENON_API ReadMeter {
     memory_ += bytes;
     if (memory_ > peak_) peak_ = memory_;
   }
+  // The steps of a copy of this meter, of whose memory nothing stays.
+  void work_of(const ReadMeter& copy) { work(copy.steps_ - steps_); }
   // What was charged is free again.
   void release(std::uint64_t bytes) noexcept { memory_ -= bytes < memory_ ? bytes : memory_; }
   // Text that is copied.
@@ -59,6 +61,8 @@ class TENON_API ReadMeter {
 
   // About what an object on the heap takes beside its content.
   static constexpr std::uint64_t kObject = 64;
+  // The same for a tensor: its cell, its body, a storage.
+  static constexpr std::uint64_t kTensor = 384;
 
  private:
   [[noreturn, gnu::cold, gnu::noinline]] void too_many_steps();

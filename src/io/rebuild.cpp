@@ -1,13 +1,9 @@
 #include "io/rebuild.h"
 
 #include <algorithm>
-#include <array>
-#include <limits>
 #include <map>
-#include <optional>
 #include <utility>
 
-#include "base/checked.h"
 #include "base/text.h"
 #include "core/value_depth.h"
 #include "io/composite_calls.h"

@@ -27,8 +27,6 @@ class TensorMaker {
   // The number of the storage. Called once for each persistent id; the same key may come again.
   virtual std::uint32_t storage(const StorageId& id, std::uint64_t at) = 0;
   virtual std::uint64_t storage_bytes(std::uint32_t storage) const = 0;
-  // The elements of a storage that only says bytes have this dtype: for byte order.
-  virtual void element_type(std::uint32_t storage, DType dtype) = 0;
   // The geometry has been checked.
   virtual Tensor tensor(const TensorRecord& record) = 0;
   // Another tensor over the same memory, which is a parameter.

@@ -51,4 +51,19 @@ std::string wrong_geometry(const TensorRecord& tensor, std::uint64_t storage_byt
   return {};
 }
 
+std::optional<std::int64_t> bytes_of_few_bits(const Shape& shape, DType dtype) {
+  const std::int64_t each = dtype == quint4x2 ? 2 : 4;
+  std::int64_t bytes = 1, numbers = 1;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const bool last = d + 1 == shape.size();
+    const auto rows =
+        checked_mul(bytes, last ? shape[d] / each + (shape[d] % each != 0 ? 1 : 0) : shape[d]);
+    const auto product = checked_mul(numbers, shape[d]);
+    if (!rows || !product) return std::nullopt;
+    bytes = *rows;
+    numbers = *product;
+  }
+  return bytes;
+}
+
 }  // namespace tenon

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,8 +67,16 @@ struct UninitializedRecord {
   std::uint32_t number = 0;  // among those of the document, if a Survey says so
 };
 
+// Of a storage that is as large as can be: only the numbers themselves are looked at.
+inline constexpr auto kAnyBytes =
+    static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+
 // Empty, or what is wrong: every number at least 0, the elements inside a storage of so many bytes,
 // no product that overflows, not even of a tensor without elements. The one check all formats use.
 std::string wrong_geometry(const TensorRecord& tensor, std::uint64_t storage_bytes);
+
+// How many bytes numbers of a few bits take, of which a row begins with a byte of its own. Nothing
+// if a product of the sizes, none of which is negative, overflows.
+std::optional<std::int64_t> bytes_of_few_bits(const Shape& shape, DType dtype);
 
 }  // namespace tenon

@@ -23,8 +23,6 @@ namespace json = simdjson::ondemand;
 
 constexpr std::uint64_t kLargestHeader = 100'000'000;
 constexpr std::string_view kMetadata = "__metadata__";
-// About what a tensor takes: its cell, its body, a storage.
-constexpr std::uint64_t kTensor = 384;
 
 struct Entry {
   std::string name;
@@ -201,7 +199,7 @@ class SafetensorsDocument final : public Document {
   Value build(Builder& builder, ReadMeter& meter) const override {
     const std::size_t count = ours_ ? ours_->tensors().size() : entries_.size();
     for (const Entry& entry : entries_) meter.text(entry.name.size());
-    meter.memory(count * (kTensor + sizeof(Value::Entry) + ReadMeter::kObject));
+    meter.memory(count * (ReadMeter::kTensor + sizeof(Value::Entry) + ReadMeter::kObject));
     meter.work(count * 64);
     for (std::uint32_t i = 0; i < entries_.size(); ++i) {
       const Entry& entry = entries_[i];

@@ -19,9 +19,6 @@ namespace json = simdjson::dom;
 
 struct DoNotFit {};
 
-// About what a tensor takes: its cell, its body, a storage.
-constexpr std::uint64_t kTensor = 384;
-
 void do_not_fit(const std::string& /*reason*/) { throw DoNotFit(); }
 
 Dims numbers(json::element element) {
@@ -220,7 +217,7 @@ bool SafetensorsNotes::read_values(std::string_view text, ReadMeter& meter) {
   };
   std::map<std::string_view, Named> named;
   for (const Known& one : tensors_) named.emplace(one.name, Named{&one});
-  trial.memory(tensors_.size() * (sizeof(Named) + kTensor + ReadMeter::kObject));
+  trial.memory(tensors_.size() * (sizeof(Named) + ReadMeter::kTensor + ReadMeter::kObject));
   Value tried;
   try {
     tried = from_json(

@@ -19,8 +19,6 @@ std::vector<std::pair<Tensor, IndexBounds>> index_bounds(const Value& sparse,
   if (size != nullptr && size->kind() == Value::Kind::size) {
     sizes.assign(size->as_size().begin(), size->as_size().end());
   } else if (size != nullptr && size->kind() == Value::Kind::tuple) {
-    if (size->items().size() > kMostDimensions)
-      refuse(concat(size->items().size(), " dimensions are more than ", kMostDimensions));
     for (const Value& one : size->items()) {
       if (one.kind() != Value::Kind::integer) refuse("its size");
       sizes.push_back(one.as_int());

@@ -1,6 +1,5 @@
 #include "io/tensor_calls.h"
 
-#include <limits>
 #include <optional>
 
 #include "base/checked.h"
@@ -16,8 +15,6 @@ using NodeKind = PickleNode::Kind;
 
 // Of storages and locations: as names in archives.
 constexpr std::size_t kLongestKey = 4096;
-// About what a tensor takes: its cell, its body, a storage.
-constexpr std::uint64_t kTensor = 384;
 
 }  // namespace
 
@@ -153,7 +150,7 @@ Tensor TensorCalls::of_storage(const PickleNode& id) {
 void TensorCalls::charge_tensor(std::size_t dimensions) {
   meter_.work(64);
   const std::size_t on_heap = dimensions > Dims::kInline ? dimensions : 0;
-  meter_.memory(kTensor + 2 * on_heap * sizeof(std::int64_t));
+  meter_.memory(ReadMeter::kTensor + 2 * on_heap * sizeof(std::int64_t));
 }
 
 Tensor TensorCalls::tensor(const Arguments& args, TensorRecord& record, const StorageUse& use) {
@@ -171,7 +168,7 @@ Tensor TensorCalls::tensor(const Arguments& args, TensorRecord& record, const St
 }
 
 Tensor TensorCalls::tensor(const Arguments& args, const TensorRecord& record) {
-  check(args, record, std::numeric_limits<std::int64_t>::max());
+  check(args, record, kAnyBytes);
   charge_tensor(record.shape.size());
   return maker_.tensor(record);
 }
@@ -238,10 +235,7 @@ Tensor TensorCalls::of_tensor(const Arguments& args, Role role) {
   if (old) return tensor(args, record, use);
   record.requires_grad = boolean(args, args.items[4], "requires_grad");
   hooks(args, args.items[5]);
-  if (typed) {
-    record.dtype = dtype(args, args.items[6]);
-    maker_.element_type(record.storage, record.dtype);
-  }
+  if (typed) record.dtype = dtype(args, args.items[6]);
   const std::size_t last = typed ? 7 : 6;
   if (args.items.size() > last) metadata(args, args.items[last], record);
   return tensor(args, record, use);
@@ -258,21 +252,19 @@ Tensor TensorCalls::of_meta(const Arguments& args) {
 }
 
 void TensorCalls::as_bytes(const Arguments& args, TensorRecord& record) const {
-  const std::int64_t each = record.dtype == quint4x2 ? 2 : 4;
-  std::int64_t bytes = 1, expected = 1;
+  std::int64_t expected = 1;
   for (std::size_t d = record.shape.size(); d-- > 0;) {
     const std::int64_t size = record.shape[d];
-    const bool last = d + 1 == record.shape.size();
     if (size < 0 || d >= record.stride.size() || (size != 1 && record.stride[d] != expected))
       wrong(args, "numbers of a few bits that do not follow each other");
-    const auto product = checked_mul(bytes, last ? size / each + (size % each != 0 ? 1 : 0) : size);
     const auto next = checked_mul(expected, size);
-    if (!product || !next) wrong(args, "sizes that overflow");
-    bytes = *product;
+    if (!next) wrong(args, "sizes that overflow");
     expected = *next;
   }
+  const auto bytes = bytes_of_few_bits(record.shape, record.dtype);
+  if (!bytes) wrong(args, "sizes that overflow");
   if (record.offset != 0) wrong(args, "numbers of a few bits with an offset");
-  record.shape = Shape({bytes});
+  record.shape = Shape({*bytes});
   record.stride = {1};
 }
 

@@ -1,9 +1,9 @@
 #include "io/written_composites.h"
 
-#include "base/checked.h"
 #include "base/text.h"
 #include "core/uninitialized.h"
 #include "io/rebuild.h"
+#include "io/records.h"
 #include "io/sparse.h"
 #include "io/tensors.h"
 #include "tenon/body.h"
@@ -31,21 +31,11 @@ void check_sparse(const Value& object) {
     refuse(object, "is_coalesced is no bool");
 }
 
-// Several numbers are in a byte, and every row begins with a byte of its own.
 void check_few_bits(const Value& object, const Tensor& data, const Shape& size) {
-  const std::int64_t each = data.dtype() == quint4x2 ? 2 : 4;
-  std::int64_t bytes = 1, numbers = 1;
-  for (std::size_t d = 0; d < size.size(); ++d) {
-    const bool last = d + 1 == size.size();
-    const auto rows =
-        checked_mul(bytes, last ? size[d] / each + (size[d] % each != 0 ? 1 : 0) : size[d]);
-    const auto product = checked_mul(numbers, size[d]);
-    if (!rows || !product) refuse(object, concat("sizes ", bracketed(size), " overflow"));
-    bytes = *rows;
-    numbers = *product;
-  }
-  if (data.layout().offset != 0 || !data.layout().is_contiguous() || data.numel() < bytes) {
-    refuse(object, concat("sizes ", bracketed(size), " need ", bytes,
+  const auto bytes = bytes_of_few_bits(size, data.dtype());
+  if (!bytes) refuse(object, concat("sizes ", bracketed(size), " overflow"));
+  if (data.layout().offset != 0 || !data.layout().is_contiguous() || data.numel() < *bytes) {
+    refuse(object, concat("sizes ", bracketed(size), " need ", *bytes,
                           " bytes one behind the other, and its data has ", data.numel()));
   }
 }

@@ -6,11 +6,11 @@
 #include <initializer_list>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "io/compression.h"
+#include "support/program_archive.h"
 
 namespace tenon::hand_made {
 
@@ -24,14 +24,10 @@ inline std::string little(std::uint64_t number, std::size_t bytes) {
 
 // ---- pieces of a program: each pushes one value
 
-inline std::string text(std::string_view value) {
-  return "X" + little(value.size(), 4) + std::string(value);
-}
+using program::global;
+using program::text;
 inline std::string number(std::int64_t value) {
   return "\x8a\x08" + little(static_cast<std::uint64_t>(value), 8);
-}
-inline std::string global(const std::string& module, const std::string& name) {
-  return "c" + module + "\n" + name + "\n";
 }
 inline std::string tuple(std::initializer_list<std::string> items) {
   std::string out = "(";

@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "base/visible.h"
-#include "io/archive_plan.h"
-#include "io/outputs.h"
 #include "io/pickle.h"
 #include "support/matchers.h"
+#include "support/program_archive.h"
 #include "support/temp_dir.h"
 
 namespace tenon {
@@ -19,14 +18,9 @@ using namespace std::string_literals;
 
 const std::string kNames[] = {"a\x1b[31mb", "a\u202eb", "a\U000E0041b", std::string(100'000, 'n')};
 
-// Opcodes of a pickle.
-std::string text(const std::string& value) {
-  const auto size = static_cast<std::uint32_t>(value.size());
-  return "X" + std::string(reinterpret_cast<const char*>(&size), 4) + value;
-}
-std::string global(const std::string& module, const std::string& name) {
-  return "c" + module + "\n" + name + "\n";
-}
+using program::global;
+using program::text;
+
 std::string storage(const std::string& key, const std::string& location, bool legacy = false,
                     char elements = 4) {
   return "(" + text("storage") + global("torch", "FloatStorage") + text(key) + text(location) +
@@ -39,13 +33,7 @@ std::string tensor(const std::string& stored) {
 
 // An archive whose data.pkl is that program, and which has one storage of four floats.
 std::vector<std::byte> archive(const std::string& program) {
-  Pickled pickled{"\x80\x02" + program + ".", {payload_of(std::string(16, '\0'))}};
-  const FilePlan plan = plan_archive("archive", std::move(pickled));
-  std::vector<std::byte> bytes(static_cast<std::size_t>(plan.size));
-  const Watch watch;
-  Meter meter(watch, 16, "");
-  write_file(plan, MemoryOutput(bytes), meter);
-  return bytes;
+  return program_archive("\x80\x02" + program + ".", {std::string(16, '\0')});
 }
 
 std::vector<std::byte> legacy(const std::string& program, const std::string& key) {
