@@ -163,8 +163,8 @@ void read_elements(const Checkpoint& file, const Options& options, std::vector<R
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (first[i] == i) (is_deflated(rows[i]) ? deflated : plain).push_back(i);
   }
-  std::stable_sort(deflated.begin(), deflated.end(), [&](std::size_t a, std::size_t b) {
-    return rows[a].facts->storage < rows[b].facts->storage;
+  std::sort(deflated.begin(), deflated.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(rows[a].facts->storage, a) < std::pair(rows[b].facts->storage, b);
   });
   parallel_for(0, static_cast<std::int64_t>(plain.size()), 1,
                [&](std::int64_t begin, std::int64_t end) {
