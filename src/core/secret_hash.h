@@ -14,4 +14,10 @@ TENON_API std::size_t hash_text(std::string_view text);
 // Of a number, with what was hashed before it.
 TENON_API std::size_t hash_number(std::uint64_t number, std::size_t before);
 
+// For a map of names that come from a file.
+struct SecretHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const { return hash_text(text); }
+};
+
 }  // namespace tenon

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/visible.h"
 #include "io/compression.h"
+#include "io/pickle.h"
 #include "io/zip_format.h"
 #include "tenon/error.h"
 
@@ -189,6 +190,17 @@ std::string archive_name(const std::string& path) {
 }
 
 FilePlan plan_archive(const std::string& archive, Pickled pickled) {
+  constexpr std::uint64_t kBeside = 6;  // the entries that are no storages
+  if (pickled.program.size() > kLargestPickle) {
+    throw ValueError(concat("save: values beside the tensors' data that take ",
+                            pickled.program.size(), " bytes are more than would be read again, ",
+                            kLargestPickle, ": put large numbers of values into tensors"));
+  }
+  if (pickled.storages.size() + kBeside > zip_format::kMostEntries) {
+    throw ValueError(concat("save: ", pickled.storages.size(),
+                            " storages are more than would be read again, a million with what is "
+                            "beside them: write several files with .shard_size"));
+  }
   FilePlan plan;
   auto entries = std::make_shared<std::vector<Entry>>();
   std::uint64_t at = 0;

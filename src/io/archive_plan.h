@@ -17,6 +17,7 @@ namespace tenon {
 // is nothing.
 std::string archive_name(const std::string& path);
 
+// ValueError if it has a larger pickle or more entries than are read.
 FilePlan plan_archive(const std::string& archive, Pickled pickled);
 
 }  // namespace tenon

@@ -10,6 +10,7 @@
 #include "core/mapped_storage.h"
 #include "io/choice.h"
 #include "io/flattened.h"
+#include "io/inflated_slot.h"
 #include "io/sparse.h"
 #include "io/storage_reader.h"
 #include "io/survey.h"
@@ -196,11 +197,30 @@ class Loader final : public Builder {
     for (const auto& [indices, bounds] : index_bounds(sparse, file_)) {
       if (dropped_.contains(indices.id())) continue;
       check_not_repeated(indices.shape(), indices.dtype(), indices.storage().nbytes(), file_);
-      if (indices.device().is_meta()) continue;
+      const bool is_left = left_ != nullptr && left_->contains(indices.storage().identity());
+      if (indices.device().is_meta() && !is_left) continue;
       const ByteSpan span = bytes_of(indices.layout());
       meter.work(static_cast<std::uint64_t>(indices.numel()) + (span.end - span.begin) / 8);
-      check_indices(elements(indices), bounds, file_, 0);
+      check_indices(is_left ? left_elements(indices, span) : elements(indices), bounds, file_, 0);
     }
+  }
+  // The same of a tensor whose storage stays in its file.
+  Tensor left_elements(const Tensor& tensor, const ByteSpan& span) const {
+    const StorageRecord& storage = left_->at(tensor.storage().identity()).record;
+    TensorRecord record;
+    record.dtype = tensor.dtype();
+    record.shape = tensor.layout().shape;
+    record.stride = tensor.layout().strides;
+    record.offset = tensor.layout().offset;
+    Storage bytes;
+    if (tensor.numel() != 0 && storage.deflated) {
+      bytes = inflated_.get(storage);
+    } else {
+      record.offset = 0;
+      bytes = Storage::allocate(static_cast<std::size_t>(span.end - span.begin));
+      read_part(storage, span.begin, {static_cast<std::byte*>(bytes.data()), bytes.nbytes()});
+    }
+    return packed_copy(tensor_over(record, bytes, Device::cpu()));
   }
 
   const std::string& file_;
@@ -214,6 +234,7 @@ class Loader final : public Builder {
   std::vector<Place> places_;
   std::vector<StorageRead> reads_;
   std::vector<Value> sparse_;
+  mutable InflatedSlot inflated_{InflatedSlot::Use::one_pass};
   std::unordered_set<std::uint64_t> dropped_;
 };
 

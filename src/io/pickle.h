@@ -24,6 +24,8 @@ namespace tenon {
 
 // Bytes of an integer that are read, and so written.
 inline constexpr std::size_t kLongestInteger = 1024;
+// The same of a whole pickle in an archive.
+inline constexpr std::uint64_t kLargestPickle = std::uint64_t{256} << 20;
 
 // A value: what is small is in it, the rest is a node, or bytes of the pickle.
 struct PickleItem {

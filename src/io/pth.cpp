@@ -16,7 +16,6 @@ namespace tenon {
 
 namespace {
 
-constexpr std::uint64_t kLargestPickle = std::uint64_t{256} << 20;
 constexpr std::uint64_t kLargestText = 4096;
 
 class PthDocument final : public Document {

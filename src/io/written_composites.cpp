@@ -22,7 +22,11 @@ using Kind = Value::Kind;
 
 void check_sparse(const Value& object) {
   try {
-    index_bounds(object, "save");
+    for (const auto& [indices, bounds] : index_bounds(object, "save")) {
+      check_not_repeated(indices.shape(), indices.dtype(), indices.storage().nbytes(), "save");
+      // Those that stay in a file were looked at there.
+      if (indices.device().is_cpu()) check_indices(packed_copy(indices), bounds, "save", 0);
+    }
   } catch (const FormatError& error) {
     throw ValueError(error.what());
   }

@@ -22,7 +22,6 @@ namespace {
 constexpr std::uint64_t kLargestRatio = 200, kSmallInflated = std::uint64_t{64} << 20;
 constexpr std::size_t kTail = 8192;  // bytes of the end of the file that are read first
 constexpr std::size_t kLongestComment = 65535;
-constexpr std::uint64_t kMostEntries = 1'000'000;
 constexpr std::uint64_t kLargestDirectory = std::uint64_t{256} << 20;
 constexpr std::size_t kLongestName = 4096;
 
@@ -173,7 +172,8 @@ void Zip::find_directory() {
   if (!stop || *stop != directory_end)
     fail(end, "the directory does not lie between the entries and the end record");
   if (wide_length > kLargestDirectory) fail(end, "the directory is larger than 256 MiB");
-  if (count_ > kMostEntries) fail(end, concat(count_, " entries are more than a million"));
+  if (count_ > zip_format::kMostEntries)
+    fail(end, concat(count_, " entries are more than a million"));
   if (count_ == 0) fail(end, "the archive is empty");
   directory_start_ = wide_start;
   if (wide_start >= tail_start_) {

@@ -11,6 +11,8 @@ inline constexpr std::uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd6
 inline constexpr std::string_view kEndText = "PK\x05\x06";
 inline constexpr std::uint64_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22, kEnd64Size = 56,
                                kLocatorSize = 20;
+// Not the format's, but ours: more are not read, and so not written.
+inline constexpr std::uint64_t kMostEntries = 1'000'000;
 inline constexpr std::uint32_t kSaturated32 = 0xffffffff;
 inline constexpr std::uint16_t kSaturated16 = 0xffff;
 

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "core/body_editor.h"
+#include "core/secret_hash.h"
 #include "core/swap.h"
 #include "core/uninitialized.h"
 #include "io/choice.h"
@@ -341,7 +342,7 @@ class LoadInto {
 
   // What is wanted as it is in the file is loaded in one go, on all threads.
   void load_unconverted() {
-    std::unordered_map<std::string_view, Item*> wanted;
+    std::unordered_map<std::string_view, Item*, SecretHash> wanted;
     for (Item& item : items_) {
       if (item.how == LoadStep::How::mapped || goes_whole(item))
         wanted.emplace(file_.tensors()[item.index].name, &item);

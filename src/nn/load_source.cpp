@@ -18,7 +18,7 @@ std::size_t Source::place_of(std::string_view key) const {
     const std::size_t place = state_->index_of(key);
     return place == state_->size() ? kNone : place;
   }
-  const auto found = places_.find(std::string(key));
+  const auto found = places_.find(key);
   return found == places_.end() ? kNone : found->second;
 }
 
@@ -65,7 +65,7 @@ void Source::set(std::string_view key, Value value) {
 }
 
 bool Source::erase(std::string_view key) {
-  const auto found = places_.find(std::string(key));
+  const auto found = places_.find(key);
   if (found == places_.end()) return false;
   gone_[found->second] = true;
   places_.erase(found);
@@ -74,7 +74,7 @@ bool Source::erase(std::string_view key) {
 }
 
 bool Source::rename(std::string_view from, std::string_view to) {
-  const auto found = places_.find(std::string(from));
+  const auto found = places_.find(from);
   if (found == places_.end()) return false;
   if (from == to) return true;
   const std::uint32_t place = found->second;

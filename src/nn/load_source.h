@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "base/prefetch.h"
+#include "core/secret_hash.h"
 #include "tenon/body.h"
 #include "tenon/state_dict.h"
 
@@ -80,7 +82,7 @@ class Source {
   std::string prefix_;
   std::deque<Entry> entries_;  // of a copy, with those that are gone
   std::vector<bool> gone_;
-  std::unordered_map<std::string, std::uint32_t> places_;
+  std::unordered_map<std::string, std::uint32_t, SecretHash, std::equal_to<>> places_;
   std::vector<bool> used_;
   std::size_t cursor_ = 0;
   std::vector<std::uint32_t> sorted_;  // places by key; made when a prefix is asked for

@@ -1,4 +1,5 @@
 // Numbers of a file that would overflow, or lead outside of what is there.
+#include <filesystem>
 #include <limits>
 
 #include "io/compact.h"
@@ -104,7 +105,7 @@ TEST(WrongGeometry, APartOfAStorageIsCountedInTheElementsOfTheStorage) {
                             "overflows");
 }
 
-std::string sparse(std::int64_t down, std::int64_t across) {
+std::string sparse(std::int64_t down, std::int64_t across, std::uint64_t column = 0) {
   const auto indices = [&](std::int64_t offset, std::int64_t count) {
     return hand::tensor(hand::storage("LongStorage", "0", 3), offset, {count}, {1});
   };
@@ -116,9 +117,10 @@ std::string sparse(std::int64_t down, std::int64_t across) {
                    hand::numbers({down, across})});
   const std::string call =
       hand::global("torch._utils", "_rebuild_sparse_tensor") + hand::tuple({layout, parts}) + "R";
-  const hand::Archive archive{hand::dict({{"a", call}}),
-                              {{"0", hand::little(0, 8) + hand::little(1, 8) + hand::little(0, 8)},
-                               {"1", std::string(4, 'x')}}};
+  const hand::Archive archive{
+      hand::dict({{"a", call}}),
+      {{"0", hand::little(0, 8) + hand::little(1, 8) + hand::little(column, 8)},
+       {"1", std::string(4, 'x')}}};
   return archive.bytes();
 }
 
@@ -127,6 +129,23 @@ TEST(SparseGeometry, SizesUpToTheLargestNumberDoNotOverflow) {
   for (const std::int64_t down : {kMost, kMost - 1, std::int64_t{0}}) {
     expect_error<FormatError>([&] { read_in_every_way(sparse(down, 1)); },
                               "compressed indices of another length");
+  }
+}
+
+TEST(SparseGeometry, IndicesOutsideOfTheirSizesAreNotCopiedIntoAnotherFile) {
+  const TempDir dir;
+  for (const FileFormat format : {FileFormat::pth, FileFormat::safetensors}) {
+    ConvertOptions options;
+    options.save = {.format = format, .durable = false};
+    convert(dir.write("in.pth", sparse(1, 3, 2)), dir.file("out"), options);
+    load(dir.file("out"));
+    const std::string wrong = dir.write("wrong.pth", sparse(1, 3, 3));
+    expect_error<FormatError>([&] { convert(wrong, dir.file("out2"), options); },
+                              "index 3 at position 0 is outside of 0 to 2");
+    EXPECT_FALSE(std::filesystem::exists(dir.file("out2")));
+    // Without the sparse tensor there is nothing wrong.
+    options.filter = [](std::string_view name) { return name == "b"; };
+    convert(wrong, dir.file("out3"), options);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "io/archive_plan.h"
 #include "io/files.h"
 #include "io/same_values.h"
 #include "support/archive_id.h"
@@ -190,6 +191,16 @@ TEST(Save, LargeTensorsAreDividedAmongThreads) {
 }
 
 // ---- where it goes
+
+TEST(Save, MoreValuesOrStoragesThanAreReadAreRefused) {
+  const Value text = Value::dict({{"note", std::string(std::size_t{256} << 20, 'x')}});
+  expect_error<ValueError>([&] { save_to_memory(text); }, "more than would be read again",
+                           "268435456");
+  Pickled many;
+  many.storages.resize(1'000'000);
+  expect_error<ValueError>([&] { plan_archive("archive", std::move(many)); }, "1000000 storages",
+                           ".shard_size");
+}
 
 TEST(Save, IntoMemoryIsTheFileWithAnotherNameInside) {
   const TempDir folder;

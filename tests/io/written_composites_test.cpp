@@ -87,5 +87,18 @@ TEST(WrittenComposites, SparsePartsThatDoNotFitAreRefused) {
   expect_refused(with(*state.find("coo"), {{"is_coalesced", 3}}), "is_coalesced");
 }
 
+TEST(WrittenComposites, SparseIndicesOutsideOfTheirSizesAreRefused) {
+  const Value state = load(fixture("torch-2.14.1/sparse.pt"));
+  for (const auto& [name, part] :
+       {std::pair("coo", "indices"), {"csr", "crow_indices"}, {"csr", "col_indices"}}) {
+    const Value& sparse = *state.find(name);
+    const Tensor indices = sparse.object_state().find(part)->as_tensor();
+    for (const double wrong : {-1.0, 1e6})
+      expect_refused(with(sparse, {{part, full_like(indices, wrong)}}), "outside");
+    const Tensor repeated = indices.narrow(-1, 0, 1).clone().expand(indices.shape());
+    expect_refused(with(sparse, {{part, repeated}}), "repeat");
+  }
+}
+
 }  // namespace
 }  // namespace tenon
