@@ -93,8 +93,10 @@ struct TENON_API LoadIntoReport : nn::IncompatibleKeys {
   std::vector<LoadStep> steps;
   std::uint64_t bytes_read = 0;  // from the file; those read twice count twice
   std::uint64_t bytes_made = 0;  // of memory that the module has afterwards and had not before
-  std::uint64_t peak_bytes =
-      0;  // the most of memory that is needed at once, besides what was there
+  // The most memory that is needed at once besides what was there, on the host and on devices, with
+  // all threads. A user-defined tensor that makes another one when it is handed something is
+  // counted with the bytes it has.
+  std::uint64_t peak_bytes = 0;
   // All of it as text, a line for each tensor.
   std::string plan() const;
 };

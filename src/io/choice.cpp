@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "io/flattened.h"
 #include "io/rebuild.h"
 #include "io/survey.h"
 #include "io/tree_map.h"
@@ -99,12 +100,14 @@ class Pruner {
     for (const Value& item : sequence.items()) out.push_back(kept(item).value_or(Value()));
     return out;
   }
-  Value dict(const Value& value) {
+  std::optional<Value> dict(const Value& value) {
     std::vector<Value::Entry> out;
     out.reserve(value.entries().size());
     for (const auto& [key, item] : value.entries()) {
       if (auto left = kept(item)) out.emplace_back(key, std::move(*left));
     }
+    // Without one of its parts nobody can put a user-defined tensor together.
+    if (is_flattened(value) && out.size() != value.entries().size()) return std::nullopt;
     return dict_like(value, std::move(out), value.attributes());
   }
   std::optional<Value> object(const Value& value) {

@@ -108,6 +108,12 @@ bool is_flattened(const Value& value) noexcept {
          type.kind() == Value::Kind::string;
 }
 
+std::optional<Layout> flattened_layout(const Value& value) {
+  if (!has_unflatten(value.find(kFlattenedType)->as_string())) return std::nullopt;
+  const TensorRecord record = described(value);
+  return Layout{record.shape, record.stride, 0, record.dtype, Device::cpu()};
+}
+
 Value unflattened_value(const Value& value) {
   const std::string& type = value.find(kFlattenedType)->as_string();
   if (!has_unflatten(type)) return value;

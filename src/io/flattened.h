@@ -7,6 +7,8 @@
 // opens it as it is, and safetensors can hold it.
 #pragma once
 
+#include <optional>
+
 #include "tenon/body.h"
 #include "tenon/flattened.h"
 #include "tenon/value.h"
@@ -21,6 +23,8 @@ Value flattened_value(const Body& body, const Tensor& tensor);
 Value with_flattened(const Value& tree);
 // Whether it is such a dict.
 bool is_flattened(const Value& value) noexcept;
+// What such a dict says the tensor is, if its class is registered. ValueError as below.
+std::optional<Layout> flattened_layout(const Value& value);
 // The tensor of such a dict, if its class is registered; else the dict. ValueError for a dict that
 // is not complete, or whose shape, strides and dtype no tensor can have: the class does not see it.
 Value unflattened_value(const Value& value);

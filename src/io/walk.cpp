@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "core/module_state.h"
 #include "core/uninitialized.h"
+#include "io/flattened.h"
 #include "io/plain_key.h"
 #include "io/rebuild.h"
 #include "tenon/error.h"
@@ -102,6 +103,9 @@ void Walk::at(const Value& value, bool top) {
 }
 
 void Walk::dict(const Value& value, bool top) {
+  const std::size_t outer = whole_;
+  // A user-defined tensor is one, whatever it is made of.
+  if (outer == kNoWhole && !top && is_flattened(value)) whole_ = name_.size();
   meter_.work(value.entries().size());
   for (const auto& [key, item] : value.entries()) {
     if (!may_hold_tensors(item)) continue;
@@ -110,12 +114,14 @@ void Walk::dict(const Value& value, bool top) {
     else
       below(item, key_text(key, meter_), top);
   }
+  whole_ = outer;
 }
 
 void Walk::object(const Value& value, bool top) {
   const Value& state = value.object_state();
   if (is_composite(value)) {
-    whole_ = name_.size();
+    const std::size_t outer = whole_;
+    if (outer == kNoWhole) whole_ = name_.size();
     for (const auto& [key, item] : state.entries()) {
       // The integers of a quantized tensor have its own name.
       if (key.as_string() == "data")
@@ -123,7 +129,7 @@ void Walk::object(const Value& value, bool top) {
       else if (may_hold_tensors(item))
         below(item, key.as_string(), top);
     }
-    whole_ = kNoWhole;
+    whole_ = outer;
     return;
   }
   // The items of some class of lists or dicts, and its state.

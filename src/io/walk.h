@@ -21,7 +21,8 @@ class Walk {
   Visit visit;
   // For tensors without a shape, which are passed over if it is empty.
   Visit visit_uninitialized = {};
-  // While a tensor is visited: its name, or that of the sparse or quantized tensor it is a part of.
+  // While a tensor is visited: its name, or that of the sparse, quantized or user-defined tensor it
+  // is a part of.
   std::string_view whole() const noexcept { return std::string_view(name_).substr(0, whole_); }
 
   void run(const Value& value) { at(value, true); }

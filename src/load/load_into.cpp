@@ -4,6 +4,8 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
@@ -13,11 +15,15 @@
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "core/body_editor.h"
+#include "core/device_table.h"
 #include "core/secret_hash.h"
 #include "core/swap.h"
 #include "core/uninitialized.h"
 #include "io/choice.h"
+#include "io/flattened.h"
 #include "io/meter.h"
+#include "io/tree_map.h"
+#include "load/memory_need.h"
 #include "load/tensor_stream.h"
 #include "nn/load_plan.h"
 #include "nn/shared_storages.h"
@@ -25,6 +31,8 @@
 #include "tenon/body.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
+#include "tenon/flattened.h"
+#include "tenon/threads.h"
 #include "tenon/uninitialized.h"
 
 namespace tenon {
@@ -34,9 +42,6 @@ namespace {
 using nn::detail::LoadAction;
 using nn::detail::LoadPlan;
 using How = LoadAction::How;
-
-// The most that is read ahead of what becomes of it, on all threads.
-constexpr std::uint64_t kPieces = std::uint64_t{16} << 20;
 
 // A tensor of the file on its way to an action of the plan.
 struct Item {
@@ -48,12 +53,26 @@ struct Item {
   Tensor made;  // the result, unless it is copied into place
 };
 
+// A user-defined tensor of the file: several tensors there, and one when they are put together.
+struct SavedWrapper {
+  std::string name;
+  std::uint64_t bytes;  // of its parts
+};
+// One on its way to an action of the plan, whose value stands for it.
+struct Assembled {
+  LoadAction* action;
+  const SavedWrapper* from;
+  DType dtype;
+  Device device;
+};
+
 class LoadInto {
  public:
   LoadInto(nn::Module& module, const Checkpoint& file, const LoadIntoOptions& options)
       : file_(file),
         options_(options),
-        surveyed_(surveyed(file, options)),
+        device_(options.device ? std::optional(usable_device(*options.device)) : std::nullopt),
+        surveyed_(surveyed(file, options, wrappers_)),
         incoming_(incoming(surveyed_, options)),
         plan_(module, incoming_,
               {.strict = options.strict,
@@ -64,8 +83,13 @@ class LoadInto {
               true) {
     for (const auto& [name, value] : surveyed_) {
       if (!value.is_tensor()) continue;
-      const auto found = file.find(options.path.empty() ? name : concat(options.path, ".", name));
-      if (found) places_.emplace(value.as_tensor().cell().get(), *found);
+      const void* cell = value.as_tensor().cell().get();
+      const std::string in_file = options.path.empty() ? name : concat(options.path, ".", name);
+      if (const auto wrapper = wrappers_.find(cell); wrapper != wrappers_.end()) {
+        wrapper->second.name = in_file;
+      } else if (const auto found = file.find(in_file)) {
+        places_.emplace(cell, *found);
+      }
     }
     plan_.set_same([this](const Tensor& a, const Tensor& b) {
       const auto x = places_.find(a.cell().get()), y = places_.find(b.cell().get());
@@ -98,12 +122,32 @@ class LoadInto {
   }
 
  private:
-  // The state dict of the file, on meta.
-  static StateDict surveyed(const Checkpoint& file, const LoadIntoOptions& options) {
+  using SavedWrappers = std::unordered_map<const void*, SavedWrapper>;  // by cell of the survey
+
+  // The state dict of the file, on meta. A user-defined tensor is one plain tensor there.
+  static StateDict surveyed(const Checkpoint& file, const LoadIntoOptions& options,
+                            SavedWrappers& wrappers) {
     const Value* at = file.tree().find_path(options.path);
     if (at == nullptr)
       throw IndexError(concat(file.file(), ": there is nothing under \"", options.path, "\""));
-    return StateDict(*at);
+    if (!has_any_unflatten()) return StateDict(*at);
+    return StateDict(mapped_dicts(*at, [&](const Value& dict) -> Value {
+      if (!is_flattened(dict)) return dict;
+      const auto like = flattened_layout(dict);
+      if (!like) return dict;  // nobody knows its class
+      Tensor stands = empty(like->shape, {.dtype = like->dtype, .device = Device::meta()});
+      std::uint64_t bytes = 0;
+      for (const auto& [key, part] : dict.entries()) {
+        if (!part.is_tensor()) continue;
+        const Tensor tensor = part.as_tensor();
+        const auto inner = wrappers.find(tensor.cell().get());
+        bytes += inner != wrappers.end()
+                     ? inner->second.bytes
+                     : static_cast<std::uint64_t>(tensor.numel() * itemsize(tensor.dtype()));
+      }
+      wrappers.emplace(stands.cell().get(), SavedWrapper{{}, bytes});
+      return stands;
+    }));
   }
   static StateDict incoming(StateDict state, const LoadIntoOptions& options) {
     if (options.filter) {
@@ -118,6 +162,7 @@ class LoadInto {
   void decide_again() {
     for (LoadAction* action : plan_.changed()) {
       std::erase_if(items_, [&](const Item& item) { return item.action == action; });
+      std::erase_if(assembled_, [&](const Assembled& one) { return one.action == action; });
       const bool leads = &plan_.actions()[action->leader] == action;
       if (leads && action->value.shape() == action->slot->get().shape()) decide(*action);
     }
@@ -135,13 +180,27 @@ class LoadInto {
   void decide_lazy(LoadAction& action) const {
     const Tensor like = options_.assign ? action.value : action.slot->get();
     const bool takes = takes_dtype(like.dtype());
-    if (!takes && !options_.device) return;
-    action.value = uninitialized_like(like, takes ? options_.dtype : std::nullopt, options_.device);
+    if (!takes && !device_) return;
+    action.value = uninitialized_like(like, takes ? options_.dtype : std::nullopt, device_);
     action.how = options_.assign && !plan_.swaps() ? How::rebind : How::swap;
+  }
+
+  // As load_state_dict(load(...)) would have it, but that tensors on meta become what is loaded.
+  void decide_assembled(LoadAction& action, const SavedWrapper& from) {
+    const Tensor& own = action.slot->get();
+    const DType dtype = action.value.dtype();
+    const Device stays = options_.assign || own.is_meta() ? Device::cpu() : own.device();
+    assembled_.push_back(
+        {&action, &from, takes_dtype(dtype) ? *options_.dtype : dtype, device_.value_or(stays)});
+    action.how = options_.assign && !plan_.swaps() ? How::rebind
+                 : own.is_meta() || plan_.swaps()  ? How::swap
+                                                   : How::copy;
   }
 
   void decide(LoadAction& action) {
     if (is_lazy(action.value)) return decide_lazy(action);
+    const auto wrapper = wrappers_.find(action.value.cell().get());
+    if (wrapper != wrappers_.end()) return decide_assembled(action, wrapper->second);
     const auto place = places_.find(action.value.cell().get());
     if (place == places_.end()) {
       // A hook's own value, which is there already.
@@ -168,8 +227,8 @@ class LoadInto {
     } else if (!options_.assign && !user_defined) {
       item.dtype = own.dtype();
     }
-    if (options_.device) {
-      item.device = *options_.device;
+    if (device_) {
+      item.device = *device_;
     } else if (!options_.assign && !own.is_meta()) {
       item.device = own.device();
     }
@@ -210,42 +269,89 @@ class LoadInto {
     return static_cast<std::uint64_t>(facts.shape.numel() * itemsize(facts.dtype));
   }
 
+  // Bytes of a tensor; of a user-defined one, of what it is made of.
+  static std::uint64_t bytes_of_parts(const Tensor& tensor) {
+    const auto parts = tensor.body().is_wrapper() ? tensor.body().flatten() : std::nullopt;
+    if (!parts) return static_cast<std::uint64_t>(tensor.numel() * itemsize(tensor.dtype()));
+    std::uint64_t bytes = 0;
+    for (const auto& [name, part] : parts->tensors) bytes += bytes_of_parts(part);
+    return bytes;
+  }
+
+  // Whether what is loaded with its storage, or mapped, is only what the tensor is copied from.
+  bool is_copied_again(const Item& item) const {
+    const TensorFacts& facts = file_.tensors()[item.index];
+    if (item.dtype != facts.dtype || !item.device.is_cpu()) return true;
+    if (options_.assign) return false;
+    const Tensor own = item.action->slot->get();
+    if (item.action->lazy) {
+      const Layout layout{facts.shape, facts.stride, facts.offset, facts.dtype, Device::cpu()};
+      return !layout.is_contiguous();
+    }
+    if (facts.stride != own.stride() && facts.shape.size() == own.shape().size()) return true;
+    return !own.is_meta() && item.how != LoadStep::How::mapped && shared_.contains(facts.storage);
+  }
+
   LoadIntoReport describe() {
     LoadIntoReport report;
     static_cast<nn::IncompatibleKeys&>(report) = plan_.result();
-    std::uint64_t largest = 0;
+    MemoryNeed need;
+    const auto make = [&](std::uint64_t bytes) {
+      report.bytes_made += bytes;
+      need.keep(bytes);
+    };
     std::unordered_set<std::uint32_t> counted;
+    std::set<Place> twins;
     for (const Item& item : items_) {
       const TensorFacts& facts = file_.tensors()[item.index];
       const std::uint64_t in_file = bytes_in_file(item);
-      auto made = static_cast<std::uint64_t>(facts.shape.numel() * itemsize(item.dtype));
-      if (goes_whole(item)) {
-        // With its storage, once.
-        const std::uint64_t all = file_.storages()[facts.storage].nbytes;
-        made = counted.insert(facts.storage).second ? std::max(all, made) : 0;
-      }
+      const auto made = static_cast<std::uint64_t>(facts.shape.numel() * itemsize(item.dtype));
+      const std::uint64_t reading = memory_to_read(file_, item.index, item.dtype, item.device);
       report.steps.push_back({std::string(item.action->key), facts.name, item.how, facts.shape,
                               facts.dtype, item.dtype, item.device, in_file});
       switch (item.how) {
         case LoadStep::How::copied:
           report.bytes_read += verifies() && !options_.full_staging ? 2 * in_file : in_file;
-          if (options_.full_staging) report.peak_bytes += made;
+          if (options_.full_staging) need.keep(made);
+          need.pass(reading);
           break;
-        case LoadStep::How::mapped: break;
+        case LoadStep::How::mapped:
+          if (is_copied_again(item)) make(made);
+          break;
         case LoadStep::How::handed:
-          // One after another; what its class keeps of it is the class's affair.
+          // One after another. What its class keeps of it is the class's affair: as much as it has
+          // already, if it makes another one.
           report.bytes_read += !plan_.swaps() && verifies() ? 2 * in_file : in_file;
-          if (plan_.swaps()) report.bytes_made += made;
-          largest = std::max(largest, std::max(in_file, made));
+          if (plan_.swaps()) make(bytes_of_parts(item.action->slot->get()));
+          need.pass(made + reading);
           break;
         case LoadStep::How::replaced:
           report.bytes_read += in_file;
-          report.bytes_made += made;
-          largest = std::max(largest, std::min(in_file, kPieces));
+          if (goes_whole(item)) {
+            // With its storage, once.
+            const bool again = is_copied_again(item);
+            if (counted.insert(facts.storage).second) {
+              const std::uint64_t all = file_.storages()[facts.storage].nbytes;
+              again ? need.together(all) : make(all);
+            }
+            if (again) make(made);
+          } else if (!shares_with_twin(item) || twins.insert(place_of(item)).second) {
+            make(made);
+            need.pass(reading);
+          }
           break;
       }
     }
-    report.peak_bytes += report.bytes_made + largest;
+    for (const Assembled& one : assembled_) {
+      report.steps.push_back({std::string(one.action->key), one.from->name, LoadStep::How::replaced,
+                              one.action->value.shape(), one.action->value.dtype(), one.dtype,
+                              one.device, one.from->bytes});
+      report.bytes_read += one.from->bytes;
+      make(one.from->bytes);
+      if (one.dtype != one.action->value.dtype() || !one.device.is_cpu())
+        need.together(one.from->bytes);
+    }
+    report.peak_bytes = need.peak(static_cast<std::size_t>(get_num_threads()));
     return report;
   }
 
@@ -283,6 +389,7 @@ class LoadInto {
     const NoGradScope no_grad;
     const OrdinaryScope ordinary;
     load_unconverted();
+    load_assembled();
     std::vector<Item*> one_by_one;
     std::vector<Item*> in_place;
     for (Item& item : items_) {
@@ -382,6 +489,39 @@ class LoadInto {
     }
   }
 
+  // User-defined tensors are put together by their classes, from parts as they are in the file.
+  void load_assembled() {
+    if (assembled_.empty()) return;
+    std::set<std::string, std::less<>> wanted;
+    std::uint64_t told = 0;
+    for (const Assembled& one : assembled_) wanted.insert(one.from->name);
+    const Value tree = file_.load(
+        {.verify = options_.verify,
+         .map_location = "cpu",
+         .filter = [&](std::string_view name) { return wanted.contains(name); },
+         .watch = {.stop = options_.watch.stop, .progress = [&](std::uint64_t done, std::uint64_t) {
+                     meter_->add(done - std::exchange(told, done));
+                   }}});
+    for (const Assembled& one : assembled_) {
+      const Value* found = tree.find_path(one.from->name);
+      if (found == nullptr || !found->is_tensor())
+        throw InternalError("load_into: a tensor that was asked for was not loaded");
+      LoadAction& action = *one.action;
+      Tensor value = found->as_tensor();
+      if (value.dtype() != one.dtype || value.device() != one.device)
+        value = value.to({.dtype = one.dtype, .device = one.device});
+      action.value = value;
+      const Tensor own = action.slot->get();
+      if (options_.assign || !own.is_meta()) {
+        plan_.decide(action);
+        continue;
+      }
+      action.staged = plan_.like_own(own, value);
+      prepare_carry_over(own.body(), action.staged.body());
+    }
+    plan_.fail_if_wrong();
+  }
+
   // Without assign the order in memory is the module's, and what it has memory of its own for
   // shares none.
   Tensor as_the_modules(const Item& item, const Tensor& loaded) const {
@@ -408,9 +548,13 @@ class LoadInto {
             bracketed(facts.stride)};
   }
 
+  // Whether the second of two names for the same bytes shares the first one's.
+  bool shares_with_twin(const Item& item) const {
+    return options_.assign || item.action->slot->get().is_meta();
+  }
+
   void convert(Item& item) {
-    // The second of two names for the same bytes shares the first one's.
-    if (options_.assign || item.action->slot->get().is_meta()) {
+    if (shares_with_twin(item)) {
       const std::lock_guard lock(mutex_);
       const auto [found, is_new] = twins_.try_emplace(place_of(item), &item);
       if (!is_new && item.device == found->second->device) return;
@@ -423,7 +567,7 @@ class LoadInto {
     const Tensor made = ordered
                             ? empty_like(own.detach(), {.dtype = item.dtype, .device = item.device})
                             : empty(shape, {.dtype = item.dtype, .device = item.device});
-    read_into_any(file_, item.index, made, verifies(), tell());
+    read_into(file_, item.index, made, verifies(), tell());
     item.made = made;
   }
   void share_twins(const std::vector<Item*>& items) {
@@ -437,7 +581,7 @@ class LoadInto {
   void hand_over(Item& item) {
     const TensorFacts& facts = file_.tensors()[item.index];
     const Tensor value = empty(facts.shape, {.dtype = item.dtype, .device = item.device});
-    read_into_any(file_, item.index, value, verifies(), tell());
+    read_into(file_, item.index, value, verifies(), tell());
     LoadAction& action = *item.action;
     action.value = value;
     plan_.stage_now(action);
@@ -482,13 +626,13 @@ class LoadInto {
       try {
         if (item.how == LoadStep::How::handed) {
           const Tensor value = empty(own.shape(), {.dtype = item.dtype, .device = item.device});
-          read_into_any(file_, item.index, value, verifies(), tell_only());
+          read_into(file_, item.index, value, verifies(), tell_only());
           own.copy_(value);
         } else {
           // Counted when the bytes are there, or as many as came: what others make of the tensor
           // while it is being read (a packed copy) is then out of date.
           const Counted counted{own};
-          read_into_any(file_, item.index, own, verifies(), tell_only());
+          read_into(file_, item.index, own, verifies(), tell_only());
         }
         written.emplace_back(item.action->key);
       } catch (const std::exception& failed) {
@@ -501,10 +645,13 @@ class LoadInto {
 
   const Checkpoint& file_;
   const LoadIntoOptions& options_;
+  std::optional<Device> device_;  // of the options, with its index
+  SavedWrappers wrappers_;
   StateDict surveyed_, incoming_;  // by the file's names; chosen, and by the module's
   LoadPlan plan_;
   std::unordered_map<const void*, std::size_t> places_;  // cell of the survey to place in the file
   std::vector<Item> items_;
+  std::vector<Assembled> assembled_;
   std::unordered_set<std::uint32_t> shared_;  // storages that different tensors lie in
   std::unordered_map<std::uint32_t, std::uint64_t> wanted_;  // bytes of storages that are replaced
   std::map<Place, Item*> twins_;

@@ -13,12 +13,12 @@ namespace tenon {
 // Told the bytes of each piece; may throw to end it.
 using PieceRead = std::function<void(std::uint64_t bytes)>;
 
-// Into a packed tensor on the CPU with as many elements.
-void read_into(const Checkpoint& file, std::size_t index, const Tensor& packed, bool verify,
+// Into a tensor with as many elements, on any device and in any order in memory.
+void read_into(const Checkpoint& file, std::size_t index, const Tensor& tensor, bool verify,
                const PieceRead& read);
-// The same into any tensor, if need be through a packed one.
-void read_into_any(const Checkpoint& file, std::size_t index, const Tensor& tensor, bool verify,
-                   const PieceRead& read);
+// Bytes that it takes meanwhile, beside the tensor of that dtype and device.
+std::uint64_t memory_to_read(const Checkpoint& file, std::size_t index, DType dtype,
+                             const Device& device);
 // Reads and compares, and keeps nothing.
 void read_through(const Checkpoint& file, std::size_t index, const PieceRead& read);
 
