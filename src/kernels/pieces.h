@@ -19,9 +19,9 @@ inline constexpr std::size_t kWidest = 16;
 
 // An operand whose elements are calculated with in another dtype than they have: a piece of them at
 // a time is converted into a buffer that stays in the first-level cache.
-class Source {
+class OperandPieces {
  public:
-  Source(DType wanted, DType dtype)
+  OperandPieces(DType wanted, DType dtype)
       : converts_(wanted != dtype), size_(itemsize(wanted)), cast_(wanted, dtype) {}
 
   // Points `from` and its stride at elements of the wanted dtype. An element that is repeated is
@@ -41,9 +41,9 @@ class Source {
 };
 
 // The same for the result: calculated into a buffer, and converted from there.
-class Sink {
+class ResultPieces {
  public:
-  Sink(DType calculated, DType dtype)
+  ResultPieces(DType calculated, DType dtype)
       : converts_(calculated != dtype), size_(itemsize(calculated)), cast_(dtype, calculated) {}
 
   bool converts() const noexcept { return converts_; }
@@ -74,10 +74,10 @@ void run_converted(const Loop<N>& loop, const std::array<DType, N>& dtypes, DTyp
   using Strides = typename Loop<N>::Strides;
   loop.run_parallel([&](const Pointers& at, const Strides& strides, std::int64_t n) {
     const auto sources = [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return std::array<Source, N - 1>{Source(computed, dtypes[I + 1])...};
+      return std::array<OperandPieces, N - 1>{OperandPieces(computed, dtypes[I + 1])...};
     };
-    std::array<Source, N - 1> operands = sources(std::make_index_sequence<N - 1>());
-    Sink sink(result, dtypes[0]);
+    std::array<OperandPieces, N - 1> operands = sources(std::make_index_sequence<N - 1>());
+    ResultPieces sink(result, dtypes[0]);
     for (std::int64_t done = 0; done < n; done += kPiece) {
       const std::int64_t count = std::min(kPiece, n - done);
       Pointers from;
