@@ -109,12 +109,12 @@ struct Rule<op::copy_> {
                               " doesn't match the broadcast shape ", bracketed(together)));
     }
     check_copy_out_of_meta("copy_", src.device(), self.device());
-    if (self.is_meta()) return;
     if (self.dtype() != src.dtype() && (is_opaque(self.dtype()) || is_opaque(src.dtype()))) {
       throw DTypeError(concat("copy_: cannot convert ", repr(src.dtype()), " to ",
                               repr(self.dtype()),
                               ": its elements are opaque, and no scale is in them"));
     }
+    if (self.is_meta()) return;
     check_written_once(self.layout());
   }
   static void run(const Tensor& self, const Tensor& src, bool /*non_blocking*/) {

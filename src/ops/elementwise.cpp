@@ -173,8 +173,15 @@ void check_result_shape(const Tensor& out, const Shape& shape) {
                           " doesn't match the broadcast shape ", bracketed(shape)));
 }
 
-void check_value_fits(const Scalar& value, DType dtype) {
+void check_becomes(const Scalar& value, DType dtype) {
   visit(dtype, [&]<class T>() { static_cast<void>(value.to<T>()); });
+}
+void check_value_dtypes(const Tensor& value, DType dtype) {
+  if (is_opaque(value.dtype())) no_item(value.dtype());
+  if (is_opaque(dtype)) check_becomes(0, dtype);
+}
+void check_value_fits(const Scalar& value, DType dtype) {
+  check_becomes(value, dtype);
   // fill_ makes infinities of what is too large for these.
   if (dtype != float16 && dtype != bfloat16) return;
   const double largest = dtype == float16 ? 65504 : 0x1.fep127;

@@ -48,6 +48,11 @@ void prepare_binary_out(BinaryFunction function, const Tensor& out, const Tensor
 // ValueError if the value is not one of the dtype's: 300 among bytes, -1e9 among 16-bit floats. The
 // same of a tensor, if it is a number that takes part.
 void check_value_fits(const Scalar& value, DType dtype);
+// As fill_ checks it: what is too large for a floating point dtype becomes infinite there.
+void check_becomes(const Scalar& value, DType dtype);
+// DTypeError if the dtype of one of the two is opaque, whatever the value: item() of it, or a
+// number in a tensor of the other, does not exist. The rule of writes of a tensor of no dimensions.
+void check_value_dtypes(const Tensor& value, DType dtype);
 void check_number_fits(const Tensor& number, DType dtype);
 
 // AutogradError if anything would have to be recorded: the out forms are not.

@@ -7,6 +7,7 @@
 #include "core/element_copy.h"
 #include "kernels/copy.h"
 #include "kernels/fill.h"
+#include "ops/elementwise.h"
 #include "ops/gradients.h"
 #include "ops/operands.h"
 #include "tenon/custom_op.h"
@@ -70,6 +71,7 @@ struct Rule<op::fill_tensor_> {
                               value.dim(), " dimensions."));
     }
     check_copy_out_of_meta("fill_", value.device(), self.device());
+    check_value_dtypes(value, self.dtype());
   }
   static void run(const Tensor& self, const Tensor& value) {
     self.variable_data().fill_(value.item());  // this write is counted once, by the dispatcher

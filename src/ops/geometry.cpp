@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "kernels/elementwise.h"
 #include "ops/gradients.h"
 #include "ops/operands.h"
 #include "tenon/arithmetic.h"
@@ -112,7 +113,9 @@ struct Rule<op::cdist> {
     Shape shape = broadcast_shapes(items(x1), items(x2));
     shape.push_back(x1.size(-2));
     shape.push_back(x2.size(-2));
-    return Layout::packed(shape, result_type(x1, x2), device);
+    const DType dtype = result_type(x1, x2);
+    if (!has_binary(BinaryFunction::sub, dtype)) not_implemented("cdist", dtype);
+    return Layout::packed(shape, dtype, device);
   }
   static void run(Tensor& out, const Tensor& x1, const Tensor& x2, double p) {
     const Tensor whole = out.variable_data();
@@ -145,8 +148,10 @@ struct Rule<op::cross> {
       throw ShapeError(concat("linalg.cross: inputs dimension ", dim, " must have length 3. Got ",
                               bracketed(self.shape()), " and ", bracketed(other.shape())));
     }
-    return Layout::packed(broadcast_shapes(self.shape(), other.shape()), result_type(self, other),
-                          device);
+    const DType dtype = result_type(self, other);
+    // The products of two bools could be taken, and their differences could not.
+    if (dtype == bool_ || !has_binary(BinaryFunction::mul, dtype)) not_implemented("cross", dtype);
+    return Layout::packed(broadcast_shapes(self.shape(), other.shape()), dtype, device);
   }
   static void run(Tensor& out, const Tensor& self, const Tensor& other, std::int64_t dim) {
     const Tensor whole = out.variable_data();

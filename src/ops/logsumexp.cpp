@@ -4,6 +4,8 @@
 
 #include "base/text.h"
 #include "core/element_copy.h"
+#include "kernels/elementwise.h"
+#include "kernels/reduce.h"
 #include "ops/gradients.h"
 #include "ops/operands.h"
 #include "tenon/arithmetic.h"
@@ -38,8 +40,10 @@ struct Rule<op::logsumexp> {
       if (!reduced) shape.push_back(self.size(d));
       if (reduced && keepdim) shape.push_back(1);
     }
-    if (is_complex(self.dtype())) not_implemented("logsumexp", self.dtype());
     const DType dtype = self.is_floating_point() ? self.dtype() : get_default_dtype();
+    if (is_complex(self.dtype()) || is_opaque(self.dtype()) ||
+        !has_reduction(ReduceFunction::amax, dtype))
+      not_implemented("logsumexp", self.dtype());
     return Layout::packed(shape, dtype, self.device());
   }
   static void run(Tensor& out, const Tensor& self, const Dims& dim, bool keepdim) {
@@ -67,7 +71,9 @@ struct Rule<op::nan_to_num> {
     g.set(0, masked_fill(grad, self.isfinite().logical_not(), 0));
   }
   static Layout infer(const Tensor& self, double, std::optional<double>, std::optional<double>) {
-    if (is_complex(self.dtype())) not_implemented("nan_to_num", self.dtype());
+    if (is_complex(self.dtype()) ||
+        (self.is_floating_point() && !has_binary(BinaryFunction::eq, self.dtype())))
+      not_implemented("nan_to_num", self.dtype());
     return Layout::packed_like(self.layout());
   }
   static void run(Tensor& out, const Tensor& self, double nan, std::optional<double> posinf,

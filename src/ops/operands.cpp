@@ -61,6 +61,10 @@ void not_implemented(std::string_view op, DType dtype) {
       concat("\"", op, "\" not implemented for '", info(dtype).scalar_name, "'"));
 }
 
+void no_item(DType dtype) {
+  throw DTypeError(concat("item() of a ", repr(dtype), " tensor: its elements are opaque"));
+}
+
 void check_written_once(const Layout& layout) {
   if (layout.numel() == 0) return;
   for (std::size_t d = 0; d < layout.shape.size(); ++d) {

@@ -24,6 +24,9 @@ Dims expanded(std::string_view op, std::string_view option, const Dims& given, s
 // NotImplementedError: the operator has nothing for elements of that dtype.
 [[noreturn]] void not_implemented(std::string_view op, DType dtype);
 
+// DTypeError: elements of that dtype are opaque, and item() has no number for them.
+[[noreturn]] void no_item(DType dtype);
+
 // Error if several elements are one place in memory, as expand() makes them: a write would not know
 // which of them it writes.
 void check_written_once(const Layout& layout);

@@ -98,10 +98,12 @@ struct Rule<op::constant_pad_nd> {
                        const Scalar& /*value*/) {
     g.set(0, call<op::constant_pad_nd>(grad, negative(pad), 0));
   }
-  static Layout infer(const Tensor& self, const Dims& pad, const Scalar& /*value*/) {
+  static Layout infer(const Tensor& self, const Dims& pad, const Scalar& value) {
     const Shape shape = padded(self, pad);
+    bool grows = false;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       const Amount by = amount(pad, self.shape(), d);
+      grows = grows || by.before > 0 || by.after > 0;
       // Neither end may be taken away beyond the other.
       const std::int64_t size = self.shape()[d];
       if (shape[d] >= 0 && size + std::min<std::int64_t>(by.before, 0) >= 0 &&
@@ -112,6 +114,7 @@ struct Rule<op::constant_pad_nd> {
           "pad: dimension ", d, " of an input of shape ", bracketed(self.shape()), " has size ",
           size, ", of which nothing is left with a padding of (", by.before, ", ", by.after, ")"));
     }
+    if (grows) check_becomes(value, self.dtype());
     return Layout::packed(shape, self.dtype(), self.device());
   }
   static void run(Tensor& out, const Tensor& self, const Dims& pad, const Scalar& value) {

@@ -45,8 +45,7 @@ struct Rule<op::item> {
     const Tensor here = self.cpu();
     return visit(here.dtype(), [&]<class T>() -> Scalar {
       if constexpr (is_opaque_type<T>) {
-        throw DTypeError(
-            concat("item() of a ", repr(here.dtype()), " tensor: its elements are opaque"));
+        no_item(here.dtype());
       } else if constexpr (std::same_as<T, bool>) {
         return *static_cast<const std::uint8_t*>(here.data_ptr()) != 0;
       } else {

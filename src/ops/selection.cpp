@@ -101,6 +101,7 @@ struct Rule<op::masked_fill_> {
                               " does not broadcast to the shape ", bracketed(self.shape())));
     }
     check_written_once(self.layout());
+    check_value_dtypes(value, self.dtype());
     if (value.is_cpu()) check_value_fits(value.item(), self.dtype());
   }
   static void cpu(const Tensor& self, const Tensor& mask, const Tensor& value) {

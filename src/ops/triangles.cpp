@@ -9,8 +9,10 @@
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "core/element_copy.h"
+#include "kernels/reduce.h"
 #include "ops/gradients.h"
 #include "ops/itself.h"
+#include "ops/operands.h"
 #include "tenon/arithmetic.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
@@ -169,7 +171,9 @@ struct Rule<op::trace> {
                               " of shape ", bracketed(self.shape())));
     }
     const bool whole = is_integral(self.dtype()) || self.dtype() == bool_;
-    return Layout::packed({}, whole ? int64 : self.dtype(), self.device());
+    const DType dtype = whole ? int64 : self.dtype();
+    if (!has_reduction(ReduceFunction::sum, dtype)) not_implemented("trace", dtype);
+    return Layout::packed({}, dtype, self.device());
   }
   static void run(Tensor& out, const Tensor& self) {
     sum_out(out.variable_data(), self.diagonal());
