@@ -1,6 +1,14 @@
 # What `cmake --install` puts where: libraries, headers, the CMake package, the pkg-config file, the gdb printers.
 include(CMakePackageConfigHelpers)
 
+# What is installed finds its libraries from where it lies: the command starts wherever the tree is put, with no variable set.
+set(here $<IF:$<PLATFORM_ID:Darwin>,@loader_path,$ORIGIN>)
+set_target_properties(tenon_io tenon PROPERTIES INSTALL_RPATH "${here}")
+if(TENON_CLI)
+  file(RELATIVE_PATH libraries_from_command ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+  set_target_properties(tenon_cli PROPERTIES INSTALL_RPATH "${here}/${libraries_from_command}")
+endif()
+
 install(TARGETS tenon_io tenon EXPORT tenonTargets)
 if(TENON_CLI)
   install(TARGETS tenon_cli)
