@@ -2,7 +2,7 @@
 //
 // It keeps the data, not the tensor: an alias with the same storage and version counter and without
 // history, so that the graph never holds itself. While an input is saved it cannot be swapped,
-// because the graph would not see it.
+// because the graph would not see it; nor can what it is a view of, whose data this is.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,8 @@ class TENON_API SavedTensor {
 
  private:
   Ref<Body> alias_;
-  Ref<detail::SaveCounter> counter_;  // of the tensor that was saved; null for an output
+  Ref<detail::SaveCounter> counter_;       // of the tensor that was saved; null for an output
+  Ref<detail::SaveCounter> base_counter_;  // of what that is a view of, if it is one
   Edge edge_;
   std::uint64_t version_ = 0;
   std::uint32_t output_ = 0;

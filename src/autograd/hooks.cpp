@@ -41,22 +41,24 @@ void Tensor::retain_grad() const {
     throw AutogradError("can't retain_grad on Tensor that has requires_grad=False");
   if (is_leaf()) return;
   detail::AutogradMeta& meta = BodyEditor::need_autograd(body());
-  if (std::exchange(meta.retains_grad, true)) return;
-  // The graph must not keep the tensor.
+  if (meta.retained) return;
   const Edge edge = history_of(body());
-  edge.node->add_hook({std::make_shared<detail::HookSwitch>(), edge.input, true,
-                       [weak = WeakTensor(*this)](const Tensor& grad) {
-                         const Tensor tensor = weak.lock();
-                         if (!tensor.defined()) return Tensor();
-                         detail::AutogradMeta& own = BodyEditor::need_autograd(tensor.body());
-                         own.grad = own.grad.defined() ? own.grad + grad : grad.clone();
-                         return Tensor();
-                       }});
+  // The graph must not keep the tensor, and the history it is part of is the body's.
+  auto kept = std::make_shared<detail::WeakBody>(body());
+  edge.node->add_hook(
+      {std::make_shared<detail::HookSwitch>(), edge.input, true, [kept](const Tensor& grad) {
+         const Ref<Body> body = kept->lock();
+         if (!body) return Tensor();
+         detail::AutogradMeta& own = BodyEditor::need_autograd(*body);
+         own.grad = own.grad.defined() ? own.grad + grad : grad.clone();
+         return Tensor();
+       }});
+  meta.retained = std::move(kept);
 }
 
 bool Tensor::retains_grad() const {
   const detail::AutogradMeta* meta = BodyEditor::autograd(body());
-  return meta != nullptr && meta->retains_grad;
+  return meta != nullptr && meta->retained != nullptr;
 }
 
 }  // namespace tenon

@@ -49,11 +49,40 @@ struct AccumulatedHook {
   std::function<void(const Tensor& leaf)> hook;
 };
 
+// Names a body without keeping it. Where a WeakTensor stays with its cell, this goes along when
+// tensors are swapped. Any thread may ask.
+class TENON_API WeakBody {
+ public:
+  explicit WeakBody(Body& body) noexcept : body_(&body) {}
+  // Null once it is gone.
+  Ref<Body> lock() {
+    const std::lock_guard lock(mutex_);
+    return Ref<Body>::if_alive(body_);
+  }
+  // The body is on its way out.
+  void forget() noexcept {
+    const std::lock_guard lock(mutex_);
+    body_ = nullptr;
+  }
+
+ private:
+  std::mutex mutex_;
+  Body* body_;
+};
+
 struct AutogradMeta {
+  AutogradMeta() = default;
+  ~AutogradMeta() {
+    if (retained) retained->forget();
+  }
+  AutogradMeta(const AutogradMeta&) = delete;
+  AutogradMeta& operator=(const AutogradMeta&) = delete;
+
   bool requires_grad = false;  // of a leaf; anything with an edge requires grad
   Tensor grad;
   Edge edge;  // what this tensor was calculated by
-  bool retains_grad = false;
+  // Of a tensor that keeps its gradient: its own body, which the hook on its node looks for.
+  std::shared_ptr<WeakBody> retained;
   std::vector<LeafHook> hooks;               // of a leaf, in order of registration
   std::vector<AccumulatedHook> accumulated;  // likewise
   std::mutex mutex;                          // guards the next one

@@ -83,7 +83,7 @@ void check_view(const Body& view, const Edge& edge, std::string_view modified) {
 
 // The hook that keeps the gradient of a tensor goes along with its history.
 void move_kept_gradient(const detail::AutogradMeta& meta, Node& node, std::uint32_t output) {
-  if (!meta.retains_grad || !meta.edge.node || !meta.edge.node->hooks()) return;
+  if (!meta.retained || !meta.edge.node || !meta.edge.node->hooks()) return;
   const std::vector<Node::Hook> hooks = *meta.edge.node->hooks();
   for (const Node::Hook& hook : hooks) {
     if (!hook.last || hook.output != meta.edge.input || hook.wanted->removed()) continue;

@@ -26,17 +26,25 @@ SavedTensor::SavedTensor(const Tensor& tensor, Role role, std::uint32_t output)
   if (role == Role::input) {
     edge_ = gradient_edge(tensor);
     counter_ = BodyEditor::save_counter(body);
+    // Operators save views of what they are given: linear the transpose of its weight.
+    if (const Ref<Body>& base = BodyEditor::base(body)) {
+      base_counter_ = BodyEditor::save_counter(*base);
+      base_counter_->value.fetch_add(1, std::memory_order_relaxed);
+    }
     counter_->value.fetch_add(1, std::memory_order_relaxed);
   }
 }
 
 SavedTensor::~SavedTensor() {
-  if (counter_) counter_->value.fetch_sub(1, std::memory_order_release);
+  for (const auto* counter : {&counter_, &base_counter_}) {
+    if (*counter) (*counter)->value.fetch_sub(1, std::memory_order_release);
+  }
 }
 
 SavedTensor& SavedTensor::operator=(SavedTensor&& other) noexcept {
   std::swap(alias_, other.alias_);
   std::swap(counter_, other.counter_);
+  std::swap(base_counter_, other.base_counter_);
   std::swap(edge_, other.edge_);
   std::swap(version_, other.version_);
   std::swap(output_, other.output_);

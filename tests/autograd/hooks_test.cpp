@@ -119,6 +119,58 @@ TEST(RetainGrad, GoesAlongWhenTheTensorIsWrittenTo) {
   EXPECT_EQ(x.grad().item<double>(), 10);
 }
 
+TEST(RetainGrad, FollowsASwap) {
+  const Tensor x = ones({2, 3}).requires_grad_();
+  const Tensor y = x * 2, other = zeros({4});
+  y.retain_grad();
+  swap_tensors(y, other);
+  EXPECT_FALSE(y.retains_grad());
+  EXPECT_TRUE(other.retains_grad());
+  other.sum().backward();
+  EXPECT_FALSE(y.grad().defined());
+  EXPECT_TRUE(equal(other.grad(), ones({2, 3})));
+  EXPECT_TRUE(equal(x.grad(), full({2, 3}, 2.0)));
+}
+
+TEST(RetainGrad, OfTwoThatAreSwappedStaysWithEachHistory) {
+  const Tensor x = leaf(3);
+  const Tensor y = x * 2, z = x * 5;
+  const Tensor sum = 10 * y + z;
+  y.retain_grad();
+  z.retain_grad();
+  swap_tensors(y, z);
+  z.retain_grad();  // it does already
+  sum.backward();
+  EXPECT_EQ(z.grad().item<double>(), 10);
+  EXPECT_EQ(y.grad().item<double>(), 1);
+}
+
+TEST(RetainGrad, GoesAlongWhenATensorIsSwappedAndThenWrittenTo) {
+  const Tensor x = leaf(3), other = leaf(7).detach();
+  const Tensor y = x * 2;
+  y.retain_grad();
+  swap_tensors(y, other);
+  other.mul_(5);
+  (other * 3).backward();
+  EXPECT_EQ(other.grad().item<double>(), 3);
+  EXPECT_FALSE(y.grad().defined());
+  EXPECT_EQ(x.grad().item<double>(), 30);
+}
+
+// As the tensor lives on in its view.
+TEST(RetainGrad, IsKeptForWhoeverAsksAViewForItsBase) {
+  const Tensor x = ones({3}).requires_grad_();
+  Tensor view, sum;
+  {
+    const Tensor y = x * 2;
+    y.retain_grad();
+    view = y[0];
+    sum = y.sum();
+  }
+  sum.backward();
+  EXPECT_TRUE(equal(view.base().grad(), ones({3})));
+}
+
 // As PyTorch answers each: what is asked for is what arrives before its own hooks if something
 // else that is asked for lies behind it, and what they make of it if it ends there.
 TEST(GradOfSeveral, IsBeforeHooksOnTheWayAndAfterThemAtTheEnd) {

@@ -143,6 +143,29 @@ TEST(SwapTensors, RefusesWhatIsSavedForABackwardPass) {
   EXPECT_EQ(a.shape(), Shape({2}));
 }
 
+TEST(SwapTensors, RefusesWhatHasAViewThatIsSavedForABackwardPass) {
+  const Tensor a = ones({2, 3}).requires_grad_(), b = zeros({2});
+  {
+    const SavedTensor saved(a.t().slice(0, 1), SavedTensor::Role::input);
+    EXPECT_EQ(a.body().live_views(), 0);
+    expect_error<SwapError>([&] { swap_tensors(a, b); }, "1 backward pass");
+    SavedTensor moved;
+    moved = SavedTensor(a.t(), SavedTensor::Role::input);
+    EXPECT_EQ(a.body().live_saves(), 2);
+  }
+  EXPECT_EQ(a.body().live_saves(), 0);
+  swap_tensors(a, b);
+  EXPECT_EQ(a.shape(), Shape({2}));
+}
+
+TEST(SwapTensors, RefusesAViewThatIsSavedAndNotAnotherOfTheSameTensor) {
+  const Tensor base = ones({2, 3}), saved_view = base.t(), other_view = base[0];
+  const SavedTensor saved(saved_view, SavedTensor::Role::input);
+  expect_error<SwapError>([&] { swap_tensors(saved_view, zeros({2})); }, "1 backward pass");
+  swap_tensors(other_view, zeros({2}));
+  EXPECT_EQ(saved.unpack("t").shape(), Shape({3, 2}));
+}
+
 TEST(SwapTensors, AnOutputThatANodeSavedMayBeSwapped) {
   const Tensor y = ones({3});
   const SavedTensor saved(y, SavedTensor::Role::output);
