@@ -213,7 +213,18 @@ class Conversion {
       }
       if (grad.how == How::swap) check(old, grad.fresh, *one.slot, ".grad");
     }
+    if (one.how == How::rebind || grad.how == How::rebind) check_leaf(old, *one.slot);
     grads_.emplace_back(index, std::move(grad));
+  }
+
+  // The history leads to the parameter that is replaced, which would keep itself and its grad.
+  static void check_leaf(const Tensor& grad, const TensorSlot& slot) {
+    if (grad.is_leaf()) return;
+    throw AutogradError(concat("param_grad must be a leaf tensor: ", name_of(slot),
+                               ".grad was calculated by ", grad.grad_fn()->name(),
+                               ", and another tensor is to take its place. Detach it first, with "
+                               "set_grad(grad().detach()), "
+                               "or convert with nn::SwapOnConversionScope"));
   }
 
   static std::string name_of(const TensorSlot& slot) {

@@ -214,6 +214,35 @@ TEST(ConversionByOverwrite, PutsANewParameterThereAndLeavesTheOld) {
   EXPECT_FALSE(now.attribute("note").has_value());
 }
 
+// As PyTorch, whose words it has: the old parameter would keep itself, by its grad's history.
+TEST(ConversionByOverwrite, RefusesAGradWithAHistory) {
+  const ConversionScope overwrite(ConversionPolicy::overwrite);
+  Linear net(3, 2);
+  net(ones({1, 3})).square().sum().backward({.create_graph = true});
+  ASSERT_FALSE(net.weight->grad().is_leaf());
+  const Tensor before = *net.weight;
+  expect_error<AutogradError>([&] { net.double_(); }, "param_grad must be a leaf tensor",
+                              "Linear.weight", "detach()");
+  // What stays itself while its parameter is replaced, too.
+  expect_error<AutogradError>(
+      [&] { net.convert([](const Tensor& t) { return t.is_leaf() ? t.clone() : t; }); },
+      "param_grad must be a leaf tensor");
+  EXPECT_TRUE(net.weight->is(before));
+  EXPECT_EQ(net.weight->dtype(), float32);
+  for (const Tensor& parameter : net.parameters()) parameter.set_grad(parameter.grad().detach());
+  net.double_();
+  EXPECT_EQ(net.weight->grad().dtype(), float64);
+}
+
+TEST(ConversionBySwap, TakesAGradWithoutItsHistory) {
+  const SwapOnConversionScope swap;
+  Linear net(3, 2);
+  net(ones({1, 3})).square().sum().backward({.create_graph = true});
+  net.double_();
+  EXPECT_EQ(net.weight->grad().dtype(), float64);
+  EXPECT_TRUE(net.weight->grad().is_leaf());
+}
+
 TEST(ConversionBySwap, KeepsEveryHandleWithGradAndAttributes) {
   const SwapOnConversionScope swap;
   SmallNet net;
