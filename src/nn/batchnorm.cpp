@@ -83,7 +83,7 @@ std::int64_t BatchNormBase::channels_of(const Tensor& input) const {
   if (input.dim() != dims_ && input.dim() != or_dims_) {
     const std::string dims =
         dims_ == or_dims_ ? concat(dims_, "D") : concat(dims_, "D or ", or_dims_, "D");
-    throw ValueError(concat("expected ", dims, " input (got ", input.dim(),
+    throw ShapeError(concat("expected ", dims, " input (got ", input.dim(),
                             "D input): its shape is ", bracketed(input.shape())));
   }
   return input.size(1);
@@ -120,7 +120,7 @@ InstanceNormBase::InstanceNormBase(std::int64_t channels, const Options& options
 
 std::int64_t InstanceNormBase::channels_of(const Tensor& input) const {
   if (input.dim() != unbatched_ && input.dim() != unbatched_ + 1) {
-    throw ValueError(concat("expected ", unbatched_, "D or ", unbatched_ + 1, "D input (got ",
+    throw ShapeError(concat("expected ", unbatched_, "D or ", unbatched_ + 1, "D input (got ",
                             input.dim(), "D input): its shape is ", bracketed(input.shape())));
   }
   return input.size(input.dim() - unbatched_);
@@ -131,7 +131,7 @@ Tensor InstanceNormBase::forward(const Tensor& input) {
   const std::int64_t dim = input.dim() - unbatched_;
   if (channels != num_features) {
     if (affine) {
-      throw ValueError(concat("expected input's size at dim=", dim, " to match num_features (",
+      throw ShapeError(concat("expected input's size at dim=", dim, " to match num_features (",
                               num_features, "), but got: ", channels, ": the input is of shape ",
                               bracketed(input.shape())));
     }

@@ -35,7 +35,7 @@ double squared(double x) {
 }
 
 [[noreturn]] void wrong_dimensions(const char* rule, const Tensor& tensor) {
-  throw ValueError(concat(rule, ", and this one has the shape ", bracketed(tensor.shape())));
+  throw ShapeError(concat(rule, ", and this one has the shape ", bracketed(tensor.shape())));
 }
 
 struct Fans {

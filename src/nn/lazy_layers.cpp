@@ -180,7 +180,14 @@ LazyLinear::LazyLinear(std::int64_t out, const Options& options)
   if (options.bias) bias = uninitialized_parameter(like);
 }
 
-std::int64_t LazyLinear::infer(const Tensor& input) const { return input.size(-1); }
+std::int64_t LazyLinear::infer(const Tensor& input) const {
+  if (input.dim() == 0) {
+    throw ShapeError(
+        "input has no dimensions, and in_features is the size of its last one: it should be at "
+        "least 1D");
+  }
+  return input.size(-1);
+}
 std::string_view LazyLinear::size_name() const { return "in_features"; }
 void LazyLinear::set_size(std::int64_t size) { in_features = size; }
 

@@ -82,7 +82,7 @@ MultiMarginLoss::MultiMarginLoss(const Options& options)
     : p(options.p), margin(options.margin), reduction(options.reduction) {
   if (p != 1 && p != 2) throw ValueError(concat("only p == 1 and p == 2 supported, not ", p));
   if (options.weight.defined() && options.weight.dim() != 1) {
-    throw ValueError(concat("MultiMarginLoss: expected weight to be None or 1D tensor, got ",
+    throw ShapeError(concat("MultiMarginLoss: expected weight to be None or 1D tensor, got ",
                             options.weight.dim(), "D instead"));
   }
   weight = options.weight;

@@ -94,7 +94,7 @@ PackedSequence pack_padded_sequence(const Tensor& input, const std::vector<std::
   if (options.batch_first) ordered = ordered.transpose(0, 1);
   const std::int64_t longest = sorted.front();
   if (longest > ordered.size(0)) {
-    throw ValueError(concat("pack_padded_sequence: a length of ", longest, " is more than the ",
+    throw ShapeError(concat("pack_padded_sequence: a length of ", longest, " is more than the ",
                             ordered.size(0), " steps of an input of shape ",
                             bracketed(input.shape())));
   }

@@ -17,8 +17,8 @@ Dims for_each_side(const Dims& padding, std::size_t dims) {
 // PyTorch's circular layers say by themselves which ranks they take.
 void check_rank(const Tensor& input, std::int64_t dims) {
   if (input.dim() == dims + 1 || input.dim() == dims + 2) return;
-  throw ValueError(
-      concat("expected ", dims + 1, "D or ", dims + 2, "D input (got ", input.dim(), "D input)"));
+  throw ShapeError(concat("expected ", dims + 1, "D or ", dims + 2, "D input (got ", input.dim(),
+                          "D input): its shape is ", bracketed(input.shape())));
 }
 
 }  // namespace

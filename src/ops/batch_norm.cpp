@@ -167,7 +167,7 @@ struct Rule<op::local_response_norm> {
   static Tensor compose(const Tensor& input, std::int64_t size, double alpha, double beta,
                         double k) {
     if (input.dim() < 3) {
-      throw ValueError(concat("Expected 3D or higher dimensionality input (got ", input.dim(),
+      throw ShapeError(concat("Expected 3D or higher dimensionality input (got ", input.dim(),
                               " dimensions: ", bracketed(input.shape()), ")"));
     }
     if (size <= 0) {

@@ -344,7 +344,7 @@ struct Rule<op::multi_margin_loss> {
           concat("multi_margin_loss: the target is of int64, not ", repr(target.dtype())));
     }
     if (weight && weight->dim() != 1) {
-      throw ValueError(
+      throw ShapeError(
           concat("weight must be one-dimensional, and its shape is ", bracketed(weight->shape())));
     }
     if (weight && weight->numel() != rows.size(1)) {

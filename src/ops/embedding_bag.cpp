@@ -215,9 +215,11 @@ void check_bag_arguments(const Tensor& input, const Tensor& weight,
         "mini-batch of fixed length sequences. However, found offsets of shape ",
         bracketed(offsets->shape()), " and an input of ", bracketed(input.shape())));
   }
-  if (input.dim() == 1 && (!offsets || offsets->dim() != 1)) {
-    throw ValueError(concat("embedding_bag: offsets has to be a 1D Tensor but got ",
-                            offsets ? bracketed(offsets->shape()) : std::string("none")));
+  if (input.dim() == 1 && !offsets)
+    throw ValueError("embedding_bag: offsets has to be a 1D Tensor but got none");
+  if (input.dim() == 1 && offsets->dim() != 1) {
+    throw ShapeError(concat("embedding_bag: offsets has to be a 1D Tensor but got one of shape ",
+                            bracketed(offsets->shape())));
   }
   if (input.dim() != 1 && input.dim() != 2) {
     throw ShapeError(

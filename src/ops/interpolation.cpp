@@ -226,18 +226,21 @@ constexpr Mode kModes[] = {
 };
 
 const Mode& checked_mode(const std::string& name, const Tensor& input) {
+  const auto words = [&] {
+    return concat(
+        "Input Error: Only 3D, 4D and 5D input Tensors supported (got ", input.dim(), "D of shape ",
+        bracketed(input.shape()),
+        ") for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | ",
+        "nearest-exact (got ", name, ")");
+  };
   for (const Mode& mode : kModes) {
-    if (name != mode.name || input.dim() < 3 || input.dim() > 5) continue;
+    if (name != mode.name) continue;
+    if (input.dim() < 3 || input.dim() > 5) throw ShapeError(words());
     if (mode.dims == 0 || mode.dims == input.dim()) return mode;
-    throw NotImplementedError(concat("Got ", input.dim(), "D input, but ", name, " mode needs ",
-                                     mode.dims, "D input: its shape is ",
-                                     bracketed(input.shape())));
+    throw ShapeError(concat("Got ", input.dim(), "D input, but ", name, " mode needs ", mode.dims,
+                            "D input: its shape is ", bracketed(input.shape())));
   }
-  throw NotImplementedError(concat(
-      "Input Error: Only 3D, 4D and 5D input Tensors supported (got ", input.dim(), "D of shape ",
-      bracketed(input.shape()),
-      ") for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | ",
-      "nearest-exact (got ", name, ")"));
+  throw NotImplementedError(words());
 }
 
 Dims scaled_size(const Tensor& input, const std::vector<double>& factors) {
@@ -305,7 +308,7 @@ struct Rule<op::interpolate> {
                           std::size_t dims, const Tensor& input) {
     if (given <= 1 || given == dims) return;
     const std::span<const std::int64_t> own(input.shape().begin() + 2, dims);
-    throw ValueError(
+    throw ShapeError(
         concat("Input and ", what, " must have the same number of spatial dimensions, ",
                "but got input with spatial dimensions of ", bracketed(own), " and ", what, " of ",
                text, ". Please provide input tensor in (N, C, d1, d2, ...,dK) format and ", what,

@@ -304,12 +304,12 @@ struct Rule<op::pad> {
     }
     const std::size_t n = padded_dims(pad);
     if (n < 1 || n > 3 || (dims != n + 1 && dims != n + 2)) {
-      throw NotImplementedError(concat(
-          "Padding size ", pad.size(), " is not supported for ", dims, "D input tensor of shape ",
-          bracketed(input.shape()), ".\nSupported combinations for non-constant padding:\n",
-          "  - 2D or 3D input: padding size = 2 (pads last dimension)\n",
-          "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n",
-          "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"));
+      throw ShapeError(concat("Padding size ", pad.size(), " is not supported for ", dims,
+                              "D input tensor of shape ", bracketed(input.shape()),
+                              ".\nSupported combinations for non-constant padding:\n",
+                              "  - 2D or 3D input: padding size = 2 (pads last dimension)\n",
+                              "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n",
+                              "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"));
     }
     return call<op::edge_pad>(cast_input(input, n, edge), pad, edge);
   }

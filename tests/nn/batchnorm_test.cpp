@@ -125,17 +125,17 @@ TEST(BatchNorm, SaysWhatDoesNotFit) {
   EXPECT_THAT(message_of<ValueError>([] { BatchNorm1d(5)(ones({1, 5})); }),
               HasSubstr("Expected more than 1 value per channel when training, got input size "
                         "torch.Size([1, 5])"));
-  EXPECT_THAT(message_of<ValueError>([] { BatchNorm2d(5)(ones({2, 5, 3})); }),
+  EXPECT_THAT(message_of<ShapeError>([] { BatchNorm2d(5)(ones({2, 5, 3})); }),
               HasSubstr("expected 4D input (got 3D input)"));
-  EXPECT_THAT(message_of<ValueError>([] { BatchNorm3d(5)(ones({2, 5, 3})); }),
+  EXPECT_THAT(message_of<ShapeError>([] { BatchNorm3d(5)(ones({2, 5, 3})); }),
               HasSubstr("expected 5D input (got 3D input)"));
-  EXPECT_THAT(message_of<ValueError>([] { BatchNorm1d(5)(ones({5})); }),
+  EXPECT_THAT(message_of<ShapeError>([] { BatchNorm1d(5)(ones({5})); }),
               HasSubstr("expected 2D or 3D input (got 1D input)"));
   expect_error<ShapeError>([] { BatchNorm1d(5)(ones({2, 4})); },
                            "running_mean should contain 4 elements not 5", "[5]", "[2, 4]");
-  expect_error<ValueError>([] { InstanceNorm1d(5)(ones({5})); },
+  expect_error<ShapeError>([] { InstanceNorm1d(5)(ones({5})); },
                            "expected 2D or 3D input (got 1D input)");
-  expect_error<ValueError>([] { InstanceNorm2d(5, {.affine = true})(ones({2, 4, 3, 3})); },
+  expect_error<ShapeError>([] { InstanceNorm2d(5, {.affine = true})(ones({2, 4, 3, 3})); },
                            "expected input's size at dim=1 to match num_features (5), but got: 4");
 }
 

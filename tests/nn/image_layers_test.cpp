@@ -75,7 +75,7 @@ TEST(PadLayers, PadWithTheirMode) {
   EXPECT_EQ(ReflectionPad3d({0, 1, 0, 1, 0, 0})(deep).shape(), Shape({1, 1, 4, 5}));
   EXPECT_EQ(ReplicationPad3d(1)(deep).shape(), Shape({1, 3, 5, 6}));
   EXPECT_EQ(CircularPad3d(1)(deep).shape(), Shape({1, 3, 5, 6}));
-  expect_error<ValueError>([&] { CircularPad2d(1)(ones({3, 3})); },
+  expect_error<ShapeError>([&] { CircularPad2d(1)(ones({3, 3})); },
                            "expected 3D or 4D input (got 2D input)");
   expect_error<ValueError>([] { ReflectionPad1d({1, 2, 3}); }, "(1, 2, 3)", "2");
 }

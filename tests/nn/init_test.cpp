@@ -111,7 +111,7 @@ TEST(Init, OnMetaDrawsNothingAndStillRefuses) {
   init::sparse_(matrix, 0.3);
   EXPECT_TRUE(equal(get_rng_state(), before));
   EXPECT_TRUE(w.is_meta());
-  expect_error<ValueError>([&] { init::xavier_uniform_(matrix[0]); }, "fewer than 2 dimensions");
+  expect_error<ShapeError>([&] { init::xavier_uniform_(matrix[0]); }, "fewer than 2 dimensions");
   expect_error<ValueError>([&] { init::dirac_(w, {.groups = 3}); }, "divisible");
   // Also where the default device is, as when a model is built without memory.
   with_device("meta", [&] { EXPECT_TRUE(init::orthogonal_(empty({3, 3})).is_meta()); });
@@ -154,21 +154,21 @@ TEST(Init, RefusesWithPyTorchsWords) {
   const Tensor vector = empty({3}), matrix = empty({4, 4});
   const char* fans =
       "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions";
-  expect_error<ValueError>([&] { init::xavier_uniform_(vector); }, fans, "[3]");
-  expect_error<ValueError>([&] { init::xavier_normal_(vector); }, fans);
-  expect_error<ValueError>([&] { init::kaiming_uniform_(vector); }, fans);
-  expect_error<ValueError>([&] { init::kaiming_normal_(vector); }, fans);
+  expect_error<ShapeError>([&] { init::xavier_uniform_(vector); }, fans, "[3]");
+  expect_error<ShapeError>([&] { init::xavier_normal_(vector); }, fans);
+  expect_error<ShapeError>([&] { init::kaiming_uniform_(vector); }, fans);
+  expect_error<ShapeError>([&] { init::kaiming_normal_(vector); }, fans);
   expect_error<ValueError>([&] { init::kaiming_normal_(matrix, {.mode = "Fan"}); },
                            "Mode fan not supported, please use one of ['fan_in', 'fan_out']");
   EXPECT_NO_THROW(init::kaiming_normal_(matrix, {.mode = "FAN_OUT"}));
   expect_error<ValueError>([&] { init::kaiming_normal_(matrix, {.nonlinearity = "gelu"}); },
                            "Unsupported nonlinearity gelu");
   const char* two = "Only tensors with 2 dimensions are supported";
-  expect_error<ValueError>([&] { init::eye_(vector); }, two, "[3]");
-  expect_error<ValueError>([&] { init::sparse_(vector, 0.1); }, two);
-  expect_error<ValueError>([&] { init::orthogonal_(vector); },
+  expect_error<ShapeError>([&] { init::eye_(vector); }, two, "[3]");
+  expect_error<ShapeError>([&] { init::sparse_(vector, 0.1); }, two);
+  expect_error<ShapeError>([&] { init::orthogonal_(vector); },
                            "Only tensors with 2 or more dimensions are supported");
-  expect_error<ValueError>([&] { init::dirac_(matrix); },
+  expect_error<ShapeError>([&] { init::dirac_(matrix); },
                            "Only tensors with 3, 4, or 5 dimensions are supported", "[4, 4]");
   expect_error<ValueError>([&] { init::dirac_(empty({4, 2, 3}), {.groups = 3}); },
                            "dim 0 must be divisible by groups", "4", "3");

@@ -243,11 +243,11 @@ TEST(LazyNorm, WhatIsLazyIsWhatTheOptionsAskFor) {
 
 TEST(LazyNorm, AnInputOfTheWrongRankIsRefusedAndTheLayerStaysLazy) {
   LazyBatchNorm2d norm;
-  expect_error<ValueError>([&] { norm(ones({3, 4})); }, "expected 4D input (got 2D input)");
+  expect_error<ShapeError>([&] { norm(ones({3, 4})); }, "expected 4D input (got 2D input)");
   LazyBatchNorm1d first;
-  expect_error<ValueError>([&] { first(ones({3})); }, "expected 2D or 3D input (got 1D input)");
+  expect_error<ShapeError>([&] { first(ones({3})); }, "expected 2D or 3D input (got 1D input)");
   LazyInstanceNorm2d instance;
-  expect_error<ValueError>([&] { instance(ones({3, 4})); },
+  expect_error<ShapeError>([&] { instance(ones({3, 4})); },
                            "expected 3D or 4D input (got 2D input)");
   EXPECT_EQ(norm.type_name(), "LazyBatchNorm2d");
   EXPECT_TRUE(norm.has_uninitialized_params());

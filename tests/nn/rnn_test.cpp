@@ -426,7 +426,7 @@ TEST(PackedSequences, SayWhatDoesNotFit) {
                            "sorted in decreasing order", "`enforce_sorted=False`");
   expect_error<ShapeError>([&] { pack_padded_sequence(x, {4, 2}); }, "but got 2 (batch_size=3)");
   expect_error<ValueError>([&] { pack_padded_sequence(x, {4, 2, 0}); }, "greater than 0");
-  expect_error<ValueError>([&] { pack_padded_sequence(x, {5, 2, 1}); }, "a length of 5");
+  expect_error<ShapeError>([&] { pack_padded_sequence(x, {5, 2, 1}); }, "a length of 5");
   expect_error<ShapeError>([&] { pack_padded_sequence(x, tensor({{3, 2, 1}})); }, "1D");
   expect_error<ShapeError>([&] { pack_padded_sequence(zeros({4}), {4}); }, "2 dimensions");
   expect_error<ValueError>(

@@ -187,7 +187,7 @@ TEST(LocalResponseNorm, DividesByNeighbouringChannels) {
   EXPECT_EQ(local_response_norm(ones({2, 3, 2, 2, 2}), 9).shape(), Shape({2, 3, 2, 2, 2}));
   expect_gradients([](const auto& a) { return local_response_norm(a[0], 2, {.alpha = 0.5}); },
                    {wanted(sample({2, 3, 2}))});
-  expect_error<ValueError>([] { local_response_norm(ones({3, 3}), 2); },
+  expect_error<ShapeError>([] { local_response_norm(ones({3, 3}), 2); },
                            "Expected 3D or higher dimensionality", "[3, 3]");
   expect_error<ValueError>([] { local_response_norm(ones({3, 3, 3}), 0); }, "0");
 }

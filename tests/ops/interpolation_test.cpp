@@ -107,18 +107,18 @@ TEST(Interpolate, SaysWhatDoesNotGoTogether) {
                            "align_corners option can only be set with the interpolating modes");
   expect_error<ValueError>([&] { interpolate(x, {.size = 2, .recompute_scale_factor = true}); },
                            "not meaningful with an explicit size");
-  expect_error<ValueError>([&] { interpolate(x, {.size = {2, 3, 4}}); },
+  expect_error<ShapeError>([&] { interpolate(x, {.size = {2, 3, 4}}); },
                            "same number of spatial dimensions", "[3, 3]", "(2, 3, 4)");
-  expect_error<ValueError>([&] { interpolate(x, {.scale_factor = {2, 3, 4}}); }, "[3, 3]",
+  expect_error<ShapeError>([&] { interpolate(x, {.scale_factor = {2, 3, 4}}); }, "[3, 3]",
                            "(2.0, 3.0, 4.0)");
   expect_error<ValueError>([&] { interpolate(x, {.size = 2, .antialias = true}); },
                            "Anti-alias option is restricted to bilinear, bicubic, and lanczos");
   expect_error<ValueError>([&] { interpolate(x, {.size = 2, .mode = "lanczos"}); },
                            "Lanczos mode requires antialias=True");
-  expect_error<NotImplementedError>([&] { interpolate(x, {.size = 2, .mode = "linear"}); },
-                                    "Got 4D input, but linear mode needs 3D input", "[1, 2, 3, 3]");
-  expect_error<NotImplementedError>([&] { interpolate(ones({3, 3}), {.size = 2}); },
-                                    "Only 3D, 4D and 5D input Tensors supported (got 2D");
+  expect_error<ShapeError>([&] { interpolate(x, {.size = 2, .mode = "linear"}); },
+                           "Got 4D input, but linear mode needs 3D input", "[1, 2, 3, 3]");
+  expect_error<ShapeError>([&] { interpolate(ones({3, 3}), {.size = 2}); },
+                           "Only 3D, 4D and 5D input Tensors supported (got 2D");
   expect_error<NotImplementedError>([&] { interpolate(x, {.size = 2, .mode = "foo"}); },
                                     "(got foo)");
   expect_error<ShapeError>([&] { interpolate(x, {.scale_factor = 0.1}); },

@@ -307,7 +307,7 @@ TEST_F(Losses, SayWhatIsWrong) {
                            "7");
   expect_error<IndexError>([&] { multi_margin_loss(x, tensor({0, 5, 1, 2})); }, "5");
   expect_error<ValueError>([&] { multi_margin_loss(x, c, {.p = 3}); }, "p == 1 and p == 2");
-  expect_error<ValueError>([&] { multi_margin_loss(x, c, {.weight = ones({3, 1})}); },
+  expect_error<ShapeError>([&] { multi_margin_loss(x, c, {.weight = ones({3, 1})}); },
                            "weight must be one-dimensional", "[3, 1]");
   expect_error<ShapeError>([&] { multi_margin_loss(x, c, {.weight = ones({2})}); },
                            "inconsistent weight size, expected ", " but got [2]");
