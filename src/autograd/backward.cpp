@@ -93,7 +93,7 @@ std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor
     } else if (!options.allow_unused) {
       throw AutogradError(
           "One of the differentiated Tensors appears to not have been used in the graph. Set "
-          "allow_unused=True if this is the desired behavior.");
+          "{.allow_unused = true} if this is the desired behavior.");
     }
   }
   return grads;

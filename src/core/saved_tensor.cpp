@@ -57,9 +57,9 @@ Tensor SavedTensor::unpack(std::string_view op, Ref<Node> self) const {
     throw AutogradError(
         concat("Trying to backward through the graph a second time (or directly access saved "
                "tensors after they have already been freed). Saved intermediate values of the "
-               "graph are freed when you call .backward() or autograd.grad(). Specify "
-               "retain_graph=True if you need to backward through the graph a second time or if "
-               "you need to access saved tensors after calling backward. (What was freed is ",
+               "graph are freed when you call .backward() or autograd::grad(). Specify "
+               "{.retain_graph = true} if you need to backward through the graph a second time or "
+               "if you need to access saved tensors after calling backward. (What was freed is ",
                op, "'s.)"));
   }
   if (alias_->version() != version_) {

@@ -167,7 +167,7 @@ void InstanceNormBase::load_from_state_dict(LoadContext& context) {
           name,
           " does not track running stats by default since 0.4.0. Please remove these keys from "
           "state_dict. If the running stats are actually needed, instead set "
-          "track_running_stats=True in ",
+          "{.track_running_stats = true} in ",
           name, " to enable them. See the documentation of ", name, " for details."));
     }
   }

@@ -40,7 +40,7 @@ Tensor get_total_norm(const std::vector<Tensor>& tensors, const TotalNormOptions
     throw ValueError(concat("The total norm of order ", Scalar(options.norm_type),
                             " for gradients from `parameters` is non-finite, so it cannot be "
                             "clipped. To disable this error and scale the gradients by the "
-                            "non-finite norm anyway, set `error_if_nonfinite=False`"));
+                            "non-finite norm anyway, set {.error_if_nonfinite = false}"));
   }
   return total;
 }

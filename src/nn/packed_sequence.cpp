@@ -81,8 +81,8 @@ PackedSequence pack_padded_sequence(const Tensor& input, const std::vector<std::
   if (options.enforce_sorted) {
     if (!std::is_sorted(lengths.rbegin(), lengths.rend())) {
       throw ValueError(
-          "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You "
-          "can pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence");
+          "`lengths` array must be sorted in decreasing order when `enforce_sorted` is true. You "
+          "can pass {.enforce_sorted = false} to pack_padded_sequence and/or pack_sequence");
     }
   } else {
     const auto [values, indices] = sort(tensor_of(lengths), {.descending = true});

@@ -160,8 +160,8 @@ namespace {
 bool aligned(const std::optional<bool>& align_corners) {
   if (!align_corners) {
     warn(
-        "Default grid_sample and affine_grid behavior has changed to align_corners=False since "
-        "1.3.0. Please specify align_corners=True if the old behavior is desired.");
+        "Default grid_sample and affine_grid behavior has changed to align_corners = false since "
+        "1.3.0. Please specify {.align_corners = true} if the old behavior is desired.");
   }
   return align_corners.value_or(false);
 }

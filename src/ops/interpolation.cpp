@@ -287,8 +287,8 @@ struct Rule<op::interpolate> {
     const Mode& mode = checked_mode(name, input);
     if (mode.how == Resampling::lanczos) {
       if (align_corners.value_or(false))
-        throw ValueError("Lanczos mode does not support align_corners=True");
-      if (!antialias) throw ValueError("Lanczos mode requires antialias=True");
+        throw ValueError("Lanczos mode does not support {.align_corners = true}");
+      if (!antialias) throw ValueError("Lanczos mode requires {.antialias = true}");
     }
     const auto dims = static_cast<std::size_t>(input.dim() - 2);
     check_count("output size", size.repr(), size.size(), dims, input);

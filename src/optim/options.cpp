@@ -29,8 +29,8 @@ void check_flags(const ParamGroup& group, std::initializer_list<std::string_view
   for (const std::string_view name : names) group.boolean(name);
   for (const char* name : {"differentiable", "capturable"}) {
     if (group.contains(name) && group.boolean(name)) {
-      throw NotImplementedError(concat("an optimizer with ", name,
-                                       "=True is not supported: set it to False in the group"));
+      throw NotImplementedError(
+          concat("an optimizer with ", name, " is not supported: set it to false in the group"));
     }
   }
 }

@@ -63,7 +63,8 @@ TEST(Backward, RunsAGraphOnce) {
       [&] { y.backward(); },
       "Trying to backward through the graph a second time (or directly access saved tensors after "
       "they have already been freed). Saved intermediate values of the graph are freed when you "
-      "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+      "call .backward() or autograd::grad(). Specify {.retain_graph = true} if you need to "
+      "backward "
       "through the graph a second time or if you need to access saved tensors after calling "
       "backward.");
   // Where nothing was saved, it can be run again: as in PyTorch.
@@ -125,9 +126,10 @@ TEST(Grad, OfWhatIsNoLeaf) {
 
 TEST(Grad, OfWhatWasNotUsed) {
   const Tensor x = leaf(3), y = leaf(4);
-  expect_error<AutogradError>([&] { autograd::grad({x * 2}, {y}); },
-                              "One of the differentiated Tensors appears to not have been used in "
-                              "the graph. Set allow_unused=True if this is the desired behavior.");
+  expect_error<AutogradError>(
+      [&] { autograd::grad({x * 2}, {y}); },
+      "One of the differentiated Tensors appears to not have been used in "
+      "the graph. Set {.allow_unused = true} if this is the desired behavior.");
   EXPECT_FALSE(autograd::grad({x * 2}, {y}, {.allow_unused = true})[0].defined());
   EXPECT_EQ(autograd::grad({x * 2}, {y}, {.materialize_grads = true})[0].item<double>(), 0);
   expect_error<AutogradError>([&] { autograd::grad({x * 2}, {ones({})}); },

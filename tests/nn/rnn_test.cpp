@@ -423,7 +423,7 @@ TEST(PackedSequences, PassGradients) {
 TEST(PackedSequences, SayWhatDoesNotFit) {
   const Tensor x = zeros({4, 3});
   expect_error<ValueError>([&] { pack_padded_sequence(x, {4, 2, 3}); },
-                           "sorted in decreasing order", "`enforce_sorted=False`");
+                           "sorted in decreasing order", "{.enforce_sorted = false}");
   expect_error<ShapeError>([&] { pack_padded_sequence(x, {4, 2}); }, "but got 2 (batch_size=3)");
   expect_error<ValueError>([&] { pack_padded_sequence(x, {4, 2, 0}); }, "greater than 0");
   expect_error<ShapeError>([&] { pack_padded_sequence(x, {5, 2, 1}); }, "a length of 5");

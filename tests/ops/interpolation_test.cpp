@@ -114,7 +114,7 @@ TEST(Interpolate, SaysWhatDoesNotGoTogether) {
   expect_error<ValueError>([&] { interpolate(x, {.size = 2, .antialias = true}); },
                            "Anti-alias option is restricted to bilinear, bicubic, and lanczos");
   expect_error<ValueError>([&] { interpolate(x, {.size = 2, .mode = "lanczos"}); },
-                           "Lanczos mode requires antialias=True");
+                           "Lanczos mode requires {.antialias = true}");
   expect_error<ShapeError>([&] { interpolate(x, {.size = 2, .mode = "linear"}); },
                            "Got 4D input, but linear mode needs 3D input", "[1, 2, 3, 3]");
   expect_error<ShapeError>([&] { interpolate(ones({3, 3}), {.size = 2}); },
