@@ -6,6 +6,7 @@
 #include "core/alias.h"
 #include "core/body_editor.h"
 #include "core/element_copy.h"
+#include "core/uninitialized.h"
 #include "tenon/custom_op.h"
 #include "tenon/error.h"
 
@@ -114,6 +115,9 @@ void no_kernel(const OpInfo& info, Device device) {
 }
 
 void check_inplace(const OpInfo& info, const Tensor& self) {
+  // Before what a history forbids: no other way of writing would do either.
+  if (is_uninitialized(self.body()))
+    throw_uninitialized_use(concat("'", info.name(), "'"), self.body());
   check_written(info.name(), self.body());
 }
 

@@ -17,8 +17,8 @@ using How = LoadAction::How;
 
 namespace {
 
-std::string shape_wanted(std::string_view key) {
-  return concat("While copying the parameter named \"", key,
+std::string shape_wanted(std::string_view key, bool swaps) {
+  return concat("While ", swaps ? "swapping" : "copying", " the parameter named \"", key,
                 "\", an exception occurred : ", kUninitializedShape);
 }
 
@@ -41,7 +41,7 @@ Shape LoadPlan::lazy_shape(const TensorSlot& slot, const Shape& incoming) const 
 
 void LoadPlan::take_lazy(TensorSlot& slot, const Tensor& value, std::string_view key) {
   const Tensor& own = slot.get();
-  if (!is_lazy(own)) return error(shape_wanted(key));
+  if (!is_lazy(own)) return error(shape_wanted(key, swap_));
   if (!is_lazy(value)) {
     const Shape shape = lazy_shape(slot, value.shape());
     if (shape != value.shape()) return mismatched(slot, key, value.shape(), shape);
@@ -85,7 +85,7 @@ void LoadPlan::decide_again(LoadAction& action) {
     return error(concat("\"", action.key, "\" ", action.lazy ? "lost its" : "was given a",
                         " shape by user code that the load was running"));
   }
-  if (is_lazy(action.value)) return error(shape_wanted(action.key));
+  if (is_lazy(action.value)) return error(shape_wanted(action.key, swap_));
   if (from_file_) changed_.push_back(&action);
   if (own.shape() != action.value.shape()) {
     action.how = How::nothing;

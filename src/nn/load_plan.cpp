@@ -211,8 +211,7 @@ void LoadPlan::load_own(Visit& visit) {
 
 std::string LoadPlan::failure(const LoadAction& action, const std::string& what) const {
   // A tensor without a shape is swapped for one that was copied into.
-  const bool swaps =
-      (action.how == How::swap && (swap_ || !action.lazy)) || action.how == How::copy_and_swap;
+  const bool swaps = swap_ || (action.how == How::swap && !action.lazy);
   return concat(
       "While ", swaps ? "swapping" : "copying", " the parameter named \"", action.key,
       "\", whose dimensions in the model are ", size_text(action.slot->get().layout().shape),

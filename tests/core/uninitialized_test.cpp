@@ -68,6 +68,9 @@ TEST(Uninitialized, OperatorsRefuseItByName) {
   expect_error<ValueError>([&] { buffer.clone(); }, "'clone'",
                            "`torch.nn.parameter.UninitializedBuffer`");
   EXPECT_THROW(buffer.zero_(), ValueError);
+  // What a leaf that requires grad may not do is not what is wrong, nor would a clone() help.
+  expect_error<ValueError>([&] { parameter.fill_(1); }, "'fill_'", "Call `forward`");
+  expect_error<ValueError>([&] { parameter.copy_(ones({2})); }, "'copy_'");
   expect_error<ValueError>([&] { parameter + 1; }, "'add'");
   expect_error<ValueError>([&] { add(parameter, ones({2})); }, "'add'");
   EXPECT_THROW(ones({2}) * parameter, ValueError);

@@ -202,6 +202,16 @@ TEST(LoadErrorsOfSwaps, ALiveViewIsALineAndNothingIsSwapped) {
   EXPECT_TRUE(net.load_state_dict(copied(net.state_dict())).empty());
 }
 
+TEST(LoadErrorsOfSwaps, SayThatTheyAreWhateverTheReason) {
+  const SwapOnConversionScope swap;
+  SmallNet net;
+  StateDict state = copied(net.state_dict());
+  state.set("fc2.weight", state.tensor("fc2.weight").to(Device("meta")));
+  expect_error<LoadError>([&] { net.load_state_dict(state); },
+                          "While swapping the parameter named \"fc2.weight\"",
+                          "Cannot copy out of meta tensor; no data!");
+}
+
 // Extra state.
 
 class Counter : public Module {
