@@ -1,4 +1,5 @@
 // Module::state_dict: what a module is, by name.
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,22 +16,19 @@ namespace tenon::nn {
 namespace {
 
 // Gathers a tree's state. Metadata is collected beside it, because a StateDict's cannot be added
-// to.
+// to; none is where the destination has none.
 class Gather {
  public:
   Gather(StateDict& destination, bool keep_vars)
       : destination_(destination), keep_vars_(keep_vars) {
-    if (!destination.metadata().is_none()) {
-      const auto entries = destination.metadata().entries();
-      metadata_.assign(entries.begin(), entries.end());
-    }
+    take_metadata();
   }
 
   void from(Module& module, std::string& prefix) {
     // The name of the module: its prefix without the dot.
     const Value name(prefix.empty() ? std::string() : prefix.substr(0, prefix.size() - 1));
     const Value notes = Value::dict({{version_, Value(module.version())}});
-    metadata_.emplace_back(name, notes);
+    if (metadata_) metadata_->emplace_back(name, notes);
     const detail::ModuleExtras* extras = SlotEditor::extras(module);
     if (extras != nullptr) extras->state_dict_pre.run(module, std::as_const(prefix), keep_vars_);
     SlotEditor::save_to_state_dict(module, destination_, prefix, keep_vars_);
@@ -44,19 +42,27 @@ class Gather {
     }
     if (extras != nullptr && !extras->state_dict_post.empty()) {
       // Hooks see the metadata that is there so far, and may change it.
-      destination_.set_metadata(Value::ordered_dict(metadata_));
+      if (metadata_) destination_.set_metadata(Value::ordered_dict(*metadata_));
       extras->state_dict_post.run(module, destination_, std::as_const(prefix), notes);
-      const auto entries = destination_.metadata().entries();
-      metadata_.assign(entries.begin(), entries.end());
+      take_metadata();
     }
   }
-  void finish() { destination_.set_metadata(Value::ordered_dict(std::move(metadata_))); }
+  void finish() {
+    if (metadata_) destination_.set_metadata(Value::ordered_dict(*std::move(metadata_)));
+  }
 
  private:
+  void take_metadata() {
+    metadata_.reset();
+    if (destination_.metadata().is_none()) return;
+    const auto entries = destination_.metadata().entries();
+    metadata_.emplace(entries.begin(), entries.end());
+  }
+
   StateDict& destination_;
   bool keep_vars_;
   Value version_{"version"};  // one text for all, as in PyTorch's files
-  std::vector<Value::Entry> metadata_;
+  std::optional<std::vector<Value::Entry>> metadata_;
 };
 
 }  // namespace
@@ -80,6 +86,7 @@ void Module::save_to_state_dict(StateDict& destination, const std::string& prefi
 
 StateDict Module::state_dict(const StateDictOptions& options) const {
   StateDict state;
+  state.set_metadata(Value::ordered_dict({}));
   state_dict(state, options);
   return state;
 }

@@ -78,6 +78,7 @@ TEST(StateDict, TakesAPrefixAsItIs) {
 TEST(StateDict, IsAddedToOneThatIsThere) {
   const Block one, two;
   StateDict state;
+  state.set_metadata(Value::ordered_dict({}));
   state.set("first", ones({1}));
   one.state_dict(state, {.prefix = "one."});
   two.state_dict(state, {.prefix = "two."});
@@ -89,6 +90,29 @@ TEST(StateDict, IsAddedToOneThatIsThere) {
   EXPECT_EQ(state.size(), 5U);
   EXPECT_EQ(state.metadata().repr(), "OrderedDict({'one': {'version': 2}, 'two': {'version': 2}})");
   EXPECT_EQ(state.tensor("one.weight").data_ptr(), two.weight->data_ptr());
+}
+
+// As PyTorch, which notes versions in a destination that has the place for them.
+TEST(StateDict, NotesNoVersionsInADestinationWithoutMetadata) {
+  Block block;
+  std::vector<bool> seen;
+  block.register_state_dict_post_hook(
+      [&](Module&, StateDict& state, const std::string&, const Value& notes) {
+        seen.push_back(state.metadata().is_none());
+        EXPECT_EQ(notes.repr(), "{'version': 2}");
+      });
+  StateDict state;
+  block.state_dict(state, {.prefix = "one."});
+  EXPECT_TRUE(state.metadata().is_none());
+  EXPECT_EQ(state.size(), 2U);
+  EXPECT_THAT(seen, ElementsAre(true));
+}
+
+TEST(StateDict, HasNoMetadataIfAHookTakesItAway) {
+  Block block;
+  block.register_state_dict_post_hook(
+      [](Module&, StateDict& state, const std::string&, const Value&) { state.set_metadata({}); });
+  EXPECT_TRUE(block.state_dict().metadata().is_none());
 }
 
 TEST(StateDict, OfAModuleWithoutAnythingStillSaysItsVersion) {

@@ -220,7 +220,8 @@ class TENON_API Module {
   // Every parameter and persistent buffer under every name it has, with the version of each module
   // as metadata. Tensors are aliases of the module's memory, not copies.
   StateDict state_dict(const StateDictOptions& options = {}) const;
-  // The same, added to what is there.
+  // The same, added to what is there. Of the versions nothing is noted in a destination without
+  // metadata; set_metadata(Value::ordered_dict({})) gives it some.
   void state_dict(StateDict& destination, const StateDictOptions& options = {}) const;
   // LoadError with every problem, and the module untouched, if it does not fit. What was loaded is
   // the module's afterwards; the state dict is never changed.
