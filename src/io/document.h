@@ -92,6 +92,9 @@ bool begins_as_safetensors(const Source& source);
 std::unique_ptr<Document> open_document(std::shared_ptr<const Source> source,
                                         const DocumentOptions& options);
 
+// What is said of a text that looks like an index at first, and why it is none.
+std::string no_index(std::string_view why);
+
 // A file with the names of tensors and the files they are in, which are beside it.
 std::unique_ptr<Document> open_index(const std::string& path, const DocumentOptions& options);
 // A file of any kind, an index, or a folder with one of the usual names in it.

@@ -59,6 +59,10 @@ constexpr Other kOthers[] = {
 
 }  // namespace
 
+std::string no_index(std::string_view why) {
+  return concat("a text, and neither a checkpoint nor the index of one: ", why);
+}
+
 std::unique_ptr<Document> open_document(std::shared_ptr<const Source> source,
                                         const DocumentOptions& options) {
   const auto refuse = [&](const std::string& what) { throw FormatError(source->name(), 0, what); };
@@ -80,8 +84,13 @@ std::unique_ptr<Document> open_document(std::shared_ptr<const Source> source,
     if (text.starts_with(other.begins)) refuse(std::string(other.what));
   }
   if (text.starts_with('\x80')) return open_legacy(source, options);
-  if (text.starts_with('{') || text.starts_with('['))
-    refuse("a text in JSON: an index is opened by its path, as its files are beside it");
+  if (text.starts_with('{')) {
+    refuse(
+        "a text that begins with a brace: if it is the index of a checkpoint, open it by its path, "
+        "as its files are beside it");
+  }
+  if (text.starts_with('['))
+    refuse(no_index("it begins with a bracket, and an index with a brace"));
   if (length >= 9 && head[8] == '{')
     refuse("a safetensors file that is cut short: its header is longer than the file");
   if (length < 9 && length >= 1 && text.find_first_not_of('\0') == text.npos)

@@ -157,7 +157,8 @@ class IndexDocument final : public Document {
   }
 
   void read_index() {
-    if (source_->size() > kLargestIndex) refuse("an index of more than 100 million bytes");
+    if (source_->size() > kLargestIndex)
+      refuse(no_index("it has more than 100 million bytes, which no index needs"));
     opening().memory(kJsonCost * source_->size());
     simdjson::padded_string text(static_cast<std::size_t>(source_->size()));
     source_->read_at(0, std::as_writable_bytes(std::span(text.data(), text.size())));
@@ -180,10 +181,10 @@ class IndexDocument final : public Document {
         }
       }
     } catch (const simdjson::simdjson_error& error) {
-      refuse(concat("no index: it is no JSON of the kind it should be: ", error.what()));
+      refuse(no_index(concat("it is no JSON of the kind that would be: ", error.what())));
     }
     opening().release(kJsonCost * source_->size());
-    if (!has_map) refuse("a text in JSON without weight_map: no index of a checkpoint");
+    if (!has_map) refuse(no_index("it has no weight_map"));
     if (weights_.empty()) refuse("an index without tensors");
     std::vector<std::string_view> names;
     names.reserve(weights_.size());

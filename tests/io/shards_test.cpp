@@ -244,5 +244,23 @@ TEST_P(Shards, MoreThanThereMayBeOpenFiles) {
   expect_same(state, load(folder.file("sharded")));
 }
 
+TEST(TextThatIsNoIndex, IsNotCalledOne) {
+  const TempDir folder;
+  const auto said = [&](const std::string& text) {
+    const std::string path = folder.write("settings.txt", text);
+    return message_of<FormatError>([&] { load(path); });
+  };
+  const std::string words = "a text, and neither a checkpoint nor the index of one: ";
+  for (const auto& [text, why] : std::vector<std::pair<std::string, std::string>>{
+           {"[section]\nkey = 1\n", "it begins with a bracket"},
+           {R"(["a", "b"])", "it begins with a bracket"},
+           {"{% if this %} template {% endif %}", "it is no JSON"},
+           {R"({"hidden_size": 768})", "it has no weight_map"},
+           {R"({"weight_map": ["a"]})", "it is no JSON of the kind"}}) {
+    EXPECT_THAT(said(text), testing::HasSubstr(words + why)) << text;
+  }
+  EXPECT_THAT(said(R"({"weight_map": {}})"), testing::HasSubstr("an index without tensors"));
+}
+
 }  // namespace
 }  // namespace tenon
