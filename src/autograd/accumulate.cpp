@@ -112,6 +112,12 @@ void add_unlocked(Body& leaf, detail::AutogradMeta& meta, Tensor&& grad) {
 
 void accumulate(const AccumulateGrad& node, Tensor&& grad) {
   Body& leaf = node.leaf();
+  if (grad.shape() != leaf.layout().shape) {
+    throw AutogradError(concat("a gradient of shape ", bracketed(grad.shape()),
+                               " has arrived at a leaf of shape ", bracketed(leaf.layout().shape),
+                               ": it was given other data after the forward pass that recorded "
+                               "this graph. Use set_data before forward, or after backward"));
+  }
   detail::AutogradMeta& meta = BodyEditor::need_autograd(leaf);
   const auto is_wrapper = [](const Tensor& tensor) {
     return tensor.defined() && tensor.body().is_wrapper();

@@ -45,10 +45,11 @@ void Tensor::set_data(const Tensor& data) const {
                "dtype, not ",
                tenon::repr(data.dtype())));
   }
-  const bool changes_kind = dtype() != data.dtype() || device() != data.device();
+  const bool changes_kind = dtype() != data.dtype() || device() != data.device() ||
+                            own.layout().shape != other.layout().shape;
   BodyEditor::set_layout(own, other.layout());
   BodyEditor::set_storage(own, other.storage());
-  // A graph recorded before keeps its accumulator; graphs to come need one for the new dtype.
+  // A graph recorded before keeps its accumulator; graphs to come need one for what it is now.
   if (changes_kind) BodyEditor::forget_accumulator(own);
 }
 

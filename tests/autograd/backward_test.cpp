@@ -231,5 +231,17 @@ TEST(Backward, MayBeginWithTheLeafItself) {
   x.set_grad({});
 }
 
+// In PyTorch the leaf has a grad of another shape then, or the next graph does not go backwards.
+TEST(LeafWithOtherData, OfAnotherShapeTakesNoGradientOfAGraphFromBefore) {
+  const Tensor x = ones({2, 3}).requires_grad_();
+  const Tensor before = (x * 2).sum();
+  x.set_data(ones({4}));
+  const Tensor after = (x * 3).sum();
+  expect_error<AutogradError>([&] { before.backward(); }, "[2, 3]", "[4]", "set_data");
+  EXPECT_FALSE(x.grad().defined());
+  after.backward();
+  EXPECT_TRUE(equal(x.grad(), full({4}, 3.0)));
+}
+
 }  // namespace
 }  // namespace tenon
