@@ -116,8 +116,9 @@ void check_free(const Body& body, const char* which) {
     holders += concat(views != 0 ? " and " : "", saves,
                       saves == 1 ? " backward pass" : " backward passes");
   throw SwapError(concat(
-      "cannot swap ", which, ": ", holders,
-      " would not see the exchange. Drop them first; detach() gives an alias that is not a view"));
+      "cannot swap ", which, ": ", holders, " would not see the exchange.",
+      views != 0 ? " Drop the views first; detach() gives an alias that is not a view." : "",
+      saves != 0 ? " Run backward first, or drop the results that were calculated with it." : ""));
 }
 
 // Forgotten as well as poisoned: graphs recorded from now on get an accumulator of their own.
