@@ -9,6 +9,7 @@
 
 #include <optional>
 
+#include "tenon/api.h"
 #include "tenon/body.h"
 #include "tenon/flattened.h"
 #include "tenon/value.h"
@@ -22,9 +23,9 @@ Value flattened_value(const Body& body, const Tensor& tensor);
 // The tree with such dicts in the place of user-defined tensors, also of those inside others.
 Value with_flattened(const Value& tree);
 // Whether it is such a dict.
-bool is_flattened(const Value& value) noexcept;
+TENON_API bool is_flattened(const Value& value) noexcept;
 // What such a dict says the tensor is, if its class is registered. ValueError as below.
-std::optional<Layout> flattened_layout(const Value& value);
+TENON_API std::optional<Layout> flattened_layout(const Value& value);
 // The tensor of such a dict, if its class is registered; else the dict. ValueError for a dict that
 // is not complete, or whose shape, strides and dtype no tensor can have: the class does not see it.
 Value unflattened_value(const Value& value);

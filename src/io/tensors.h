@@ -2,6 +2,7 @@
 #pragma once
 
 #include "io/records.h"
+#include "tenon/api.h"
 #include "tenon/storage.h"
 
 namespace tenon {
@@ -24,6 +25,6 @@ void check_dimensions(const Shape& shape);
 struct ByteSpan {
   std::uint64_t begin, end;
 };
-ByteSpan bytes_of(const Layout& layout);
+TENON_API ByteSpan bytes_of(const Layout& layout);
 
 }  // namespace tenon

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/api.h"
 #include "tenon/value.h"
 
 namespace tenon {
@@ -21,7 +22,7 @@ Value mapped_tensors(const Value& tree, const std::function<Value(const Tensor&)
 
 // The same for dicts: `replace` is asked for each, with what is inside it replaced already, and
 // gives it back if it stays.
-Value mapped_dicts(const Value& tree, const std::function<Value(const Value&)>& replace);
+TENON_API Value mapped_dicts(const Value& tree, const std::function<Value(const Value&)>& replace);
 
 // Calls it with every tensor of the tree, once each, also with those in attributes of dicts.
 void for_each_tensor(const Value& tree, const std::function<void(const Tensor&)>& visit);
