@@ -33,7 +33,7 @@ HEADER_LAYER = {
     "dispatch": "amp custom_op gradient op_call op_info wrapper detail/autocast detail/dispatcher detail/op_arguments detail/recorded_node",
     "ops": "activation activation_ops arithmetic arithmetic_ops attention convolution counting einsum embedding_bag factories folding functional fused geometry grid_sampling indexing interpolation loss loss_ops matmul normalization ops padding picking pooling random rearranging reductions selection sorting triangles",
     "autograd": "backward",
-    "nn": "nn/activation nn/batchnorm nn/callable nn/clip_grad nn/containers nn/conv nn/conversion nn/dropout nn/embedding nn/embedding_bag nn/flatten nn/fold nn/hooks nn/init nn/lazy nn/lazy_layers nn/linear nn/load_state_dict nn/loss nn/module nn/multihead_attention nn/normalization nn/packed_sequence nn/padding nn/parameter nn/pixel_shuffle nn/pooling nn/replicate nn/rnn nn/rnn_cells nn/slots nn/transformer nn/upsampling",
+    "nn": "nn/activation nn/batchnorm nn/callable nn/clip_grad nn/containers nn/conv nn/conversion nn/dropout nn/embedding nn/embedding_bag nn/flatten nn/fold nn/guard nn/hooks nn/init nn/lazy nn/lazy_layers nn/linear nn/load_state_dict nn/loss nn/module nn/multihead_attention nn/normalization nn/packed_sequence nn/padding nn/parameter nn/pixel_shuffle nn/pooling nn/replicate nn/rnn nn/rnn_cells nn/slots nn/transformer nn/upsampling",
     "optim": "optim/adagrad optim/adam optim/cosine_annealing optim/cyclic_lr optim/grad_scaler optim/lr_scheduler optim/named_values optim/one_cycle optim/optimizer optim/reduce_on_plateau optim/rmsprop optim/scheduler_state optim/sequential_lr optim/sgd",
     "load": "load_into",
     "all": "tenon",

@@ -196,8 +196,17 @@ void carry_over(Body& from, Body& to) {
   }
 }
 
+namespace {
+constinit thread_local SwapLog* innermost_log = nullptr;
+}
+
+SwapLog::SwapLog() noexcept : outer_(std::exchange(innermost_log, this)) {}
+SwapLog::~SwapLog() { innermost_log = outer_; }
+
 void swap_tensors(const Tensor& a, const Tensor& b) {
   check_swap(a, b);
+  for (SwapLog* log = innermost_log; log != nullptr; log = log->outer_)
+    log->cells_.insert(log->cells_.end(), {a.cell().get(), b.cell().get()});
   swap_checked(a, b);
 }
 

@@ -1,6 +1,8 @@
 // swap_tensors in two halves, for those who swap many tensors or none.
 #pragma once
 
+#include <vector>
+
 #include "tenon/api.h"
 #include "tenon/tensor.h"
 
@@ -15,5 +17,25 @@ TENON_API void swap_checked(const Tensor& a, const Tensor& b) noexcept;
 // since, it asks for no memory.
 TENON_API void prepare_carry_over(const Body& from, Body& to);
 TENON_API void carry_over(Body& from, Body& to);
+
+// The tensors that somebody else swaps on this thread while there is one: a load has decided about
+// what it found in them.
+class SwapLog {
+ public:
+  SwapLog() noexcept;
+  ~SwapLog();
+  SwapLog(const SwapLog&) = delete;
+  SwapLog& operator=(const SwapLog&) = delete;
+
+  // By their cells. One that is gone may be among them.
+  const std::vector<const detail::Cell*>& cells() const noexcept { return cells_; }
+  void forget() noexcept { cells_.clear(); }
+
+ private:
+  friend void swap_tensors(const Tensor& a, const Tensor& b);
+
+  std::vector<const detail::Cell*> cells_;
+  SwapLog* outer_;
+};
 
 }  // namespace tenon

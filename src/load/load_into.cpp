@@ -46,6 +46,7 @@ using How = LoadAction::How;
 // A tensor of the file on its way to an action of the plan.
 struct Item {
   LoadAction* action;
+  Tensor own;         // of the module; its slot may be emptied by user code that the load runs
   std::size_t index;  // among the file's tensors
   DType dtype;        // of the result
   Device device;
@@ -61,6 +62,7 @@ struct SavedWrapper {
 // One on its way to an action of the plan, whose value stands for it.
 struct Assembled {
   LoadAction* action;
+  Tensor own;  // of the module
   const SavedWrapper* from;
   DType dtype;
   Device device;
@@ -190,8 +192,8 @@ class LoadInto {
     const Tensor& own = action.slot->get();
     const DType dtype = action.value.dtype();
     const Device stays = options_.assign || own.is_meta() ? Device::cpu() : own.device();
-    assembled_.push_back(
-        {&action, &from, takes_dtype(dtype) ? *options_.dtype : dtype, device_.value_or(stays)});
+    assembled_.push_back({&action, own, &from, takes_dtype(dtype) ? *options_.dtype : dtype,
+                          device_.value_or(stays)});
     action.how = options_.assign && !plan_.swaps() ? How::rebind
                  : own.is_meta() || plan_.swaps()  ? How::swap
                                                    : How::copy;
@@ -221,7 +223,7 @@ class LoadInto {
     const TensorFacts& facts = file_.tensors()[place->second];
     const bool lazy = action.lazy;
     const bool user_defined = own.body().is_wrapper() && !lazy;
-    Item item{&action, place->second, facts.dtype, Device::cpu(), LoadStep::How::replaced, {}};
+    Item item{&action, own, place->second, facts.dtype, Device::cpu(), LoadStep::How::replaced, {}};
     if (takes_dtype(facts.dtype)) {
       item.dtype = *options_.dtype;
     } else if (!options_.assign && !user_defined) {
@@ -252,7 +254,7 @@ class LoadInto {
   }
 
   bool check_replaceable(const Item& item) {
-    const Tensor& own = item.action->slot->get();
+    const Tensor& own = item.own;
     try {
       if (own.is_parameter() && own.requires_grad() && !is_differentiable(item.dtype))
         throw DTypeError("Only Tensors of floating point and complex dtype can require gradients");
@@ -283,7 +285,7 @@ class LoadInto {
     const TensorFacts& facts = file_.tensors()[item.index];
     if (item.dtype != facts.dtype || !item.device.is_cpu()) return true;
     if (options_.assign) return false;
-    const Tensor own = item.action->slot->get();
+    const Tensor& own = item.own;
     if (item.action->lazy) {
       const Layout layout{facts.shape, facts.stride, facts.offset, facts.dtype, Device::cpu()};
       return !layout.is_contiguous();
@@ -322,7 +324,7 @@ class LoadInto {
           // One after another. What its class keeps of it is the class's affair: as much as it has
           // already, if it makes another one.
           report.bytes_read += !plan_.swaps() && verifies() ? 2 * in_file : in_file;
-          if (plan_.swaps()) make(bytes_of_parts(item.action->slot->get()));
+          if (plan_.swaps()) make(bytes_of_parts(item.own));
           need.pass(made + reading);
           break;
         case LoadStep::How::replaced:
@@ -424,7 +426,7 @@ class LoadInto {
     const std::uint64_t wanted = wanted_.at(facts.storage);
     if (all > 2 * wanted + (std::uint64_t{1} << 20)) return false;
     // What was lazy gets memory of its own, as it would have it after a first call.
-    if (item.action->lazy && !options_.assign && !item.action->slot->get().is_meta() &&
+    if (item.action->lazy && !options_.assign && !item.own.is_meta() &&
         (wanted != all || bytes_in_file(item) != all))
       return false;
     return (item.dtype == facts.dtype && item.device.is_cpu()) || shared_.contains(facts.storage);
@@ -511,7 +513,7 @@ class LoadInto {
       if (value.dtype() != one.dtype || value.device() != one.device)
         value = value.to({.dtype = one.dtype, .device = one.device});
       action.value = value;
-      const Tensor own = action.slot->get();
+      const Tensor& own = one.own;
       if (options_.assign || !own.is_meta()) {
         plan_.decide(action);
         continue;
@@ -525,7 +527,7 @@ class LoadInto {
   // Without assign the order in memory is the module's, and what it has memory of its own for
   // shares none.
   Tensor as_the_modules(const Item& item, const Tensor& loaded) const {
-    const Tensor& own = item.action->slot->get();
+    const Tensor& own = item.own;
     if (item.action->lazy) return loaded.is_contiguous() ? loaded : loaded.contiguous();
     const bool ordered = loaded.stride() == own.stride() || loaded.dim() != own.dim();
     if (ordered &&
@@ -549,9 +551,7 @@ class LoadInto {
   }
 
   // Whether the second of two names for the same bytes shares the first one's.
-  bool shares_with_twin(const Item& item) const {
-    return options_.assign || item.action->slot->get().is_meta();
-  }
+  bool shares_with_twin(const Item& item) const { return options_.assign || item.own.is_meta(); }
 
   void convert(Item& item) {
     if (shares_with_twin(item)) {
@@ -560,7 +560,7 @@ class LoadInto {
       if (!is_new && item.device == found->second->device) return;
     }
     const OrdinaryScope ordinary;  // on this thread, too
-    const Tensor& own = item.action->slot->get();
+    const Tensor& own = item.own;
     // Without assign the order in memory is the module's, as after copying.
     const bool ordered = !options_.assign && !item.action->lazy && !own.is_contiguous();
     const Shape& shape = file_.tensors()[item.index].shape;
@@ -591,7 +591,7 @@ class LoadInto {
   void put_into_plan(Item& item) {
     if (!item.made.defined()) return;
     LoadAction& action = *item.action;
-    const Tensor& own = action.slot->get();
+    const Tensor& own = item.own;
     Tensor made = item.made;
     if (!action.lazy && made.shape() != own.shape()) made = made.view(own.shape()).detach();
     action.value = made;
@@ -621,7 +621,7 @@ class LoadInto {
     std::vector<std::string> written;
     for (Item& item : items_) {
       if (!is_written_at_commit(item)) continue;
-      const Tensor& own = item.action->slot->get();
+      const Tensor& own = item.own;
       const std::int64_t version = own.version();
       try {
         if (item.how == LoadStep::How::handed) {
@@ -640,6 +640,7 @@ class LoadInto {
         plan_.error(plan_.failure(*item.action, failed.what()));
         plan_.fail(std::move(written));
       }
+      plan_.check_commit(written);
     }
   }
 

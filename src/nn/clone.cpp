@@ -24,7 +24,8 @@ const std::byte* address_of(const void* object) noexcept {
 
 }  // namespace
 
-CloneRun::CloneRun(const Module& root) : shared_(root), outer_(std::exchange(running, this)) {}
+CloneRun::CloneRun(const Module& root)
+    : tree_(root, "it was cloned"), shared_(root), outer_(std::exchange(running, this)) {}
 CloneRun::~CloneRun() { running = outer_; }
 
 CloneRun& CloneRun::current() {
@@ -47,7 +48,8 @@ std::shared_ptr<Module> CloneRun::clone(const Module& root) {
 
 std::shared_ptr<Module> CloneRun::replica(const Module& root, const std::vector<Tensor>& shared) {
   CloneRun run(root);
-  for (const Tensor& tensor : shared) run.tensors_.emplace(tensor.cell().get(), tensor);
+  for (const Tensor& tensor : shared)
+    run.tensors_.emplace(tensor.cell().get(), Copied{tensor, tensor});
   return run.copy(root);
 }
 
@@ -81,6 +83,11 @@ Module* CloneRun::owner_of(const void* copy, const void* original, const Module*
   return reinterpret_cast<Module*>(at);
 }
 
+void CloneRun::check(const Guard& guard) {
+  for (const Guard::Entries entries : {Guard::kParameters, Guard::kBuffers, Guard::kChildren})
+    guard.check(entries);
+}
+
 std::shared_ptr<Module> CloneRun::copy(const std::shared_ptr<Module>& original) {
   return original ? copy(*original) : nullptr;
 }
@@ -96,16 +103,22 @@ std::shared_ptr<Module> CloneRun::copy(const Module& original) {
   }
   const auto outer_begin = std::exchange(begin_, address_of(dynamic_cast<const void*>(&original)));
   const auto outer_size = std::exchange(size_, type->size);
+  Guard guard(original, "it was cloned");
+  Guard* const outer_guard = std::exchange(guard_, &guard);
   struct Restore {
     CloneRun& run;
     const std::byte* begin;
     std::size_t size;
+    Guard* guard;
     ~Restore() {
       run.begin_ = begin;
       run.size_ = size;
+      run.guard_ = guard;
     }
-  } const restore{*this, outer_begin, outer_size};
+  } const restore{*this, outer_begin, outer_size, outer_guard};
   auto copied = type->copy(original);
+  check(guard);
+  if (outer_guard != nullptr) check(*outer_guard);
   if (!SlotEditor::is_complete(*copied)) {
     throw Error(concat("this ", original.type_name(),
                        " cannot be cloned: its own copy constructor leaves out some of its slots"));
@@ -115,7 +128,8 @@ std::shared_ptr<Module> CloneRun::copy(const Module& original) {
 }
 
 Tensor CloneRun::copy_wrapper(const Tensor& original) {
-  const auto& body = static_cast<const WrapperBody&>(original.body());
+  const Ref<Body> held = original.cell()->body;  // its own code may swap it away
+  const auto& body = static_cast<const WrapperBody&>(*held);
   if (auto parts = body.flatten(); parts && has_unflatten(body.type_name())) {
     for (auto& part : parts->tensors) part.second = copy(part.second);
     return unflatten(body.type_name(), *parts, body.layout());
@@ -130,10 +144,11 @@ Tensor CloneRun::copy_wrapper(const Tensor& original) {
   return copied;
 }
 
-Tensor CloneRun::copy(const Tensor& original) {
-  if (!original.defined()) return {};
+Tensor CloneRun::copy(const Tensor& given) {
+  if (!given.defined()) return {};
+  const Tensor original = given;  // its class's code may empty the slot that has it
   if (const auto found = tensors_.find(original.cell().get()); found != tensors_.end())
-    return found->second;
+    return found->second.copy;
   if (!original.is_leaf()) {
     throw AutogradError(
         "only tensors that are leaves of the graph can be cloned with their module: a buffer was "
@@ -153,7 +168,8 @@ Tensor CloneRun::copy(const Tensor& original) {
   BodyEditor::set_parameter(copied.body(), original.is_parameter());
   BodyEditor::set_requires_grad(copied.body(), original.requires_grad());
   for (auto& [name, value] : original.attributes()) copied.set_attribute(name, value);
-  tensors_.emplace(original.cell().get(), copied);
+  tensors_.emplace(original.cell().get(), Copied{original, copied});
+  if (guard_ != nullptr) check(*guard_);
   return copied;
 }
 

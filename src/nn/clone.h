@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "nn/shared_storages.h"
+#include "nn/tree_guard.h"
 #include "tenon/nn/slots.h"
 #include "tenon/tensor.h"
 
@@ -29,7 +30,7 @@ class CloneRun {
   void check_inside(const Module& original) const;
   // A copy whose slots are about to come.
   void begun(const Module& copy) { begun_.insert(&copy); }
-  Tensor copy(const Tensor& original);
+  Tensor copy(const Tensor& given);
   std::shared_ptr<Module> copy(const std::shared_ptr<Module>& original);
 
  private:
@@ -38,11 +39,20 @@ class CloneRun {
   CloneRun(const CloneRun&) = delete;
 
   std::shared_ptr<Module> copy(const Module& original);
+  // After user code: Error if entries of the module have come or gone.
+  static void check(const Guard& guard);
   bool is_inside(const void* address) const noexcept;
   Tensor copy_wrapper(const Tensor& original);
 
+  // Of one tensor: the original is held, so that no other has its cell.
+  struct Copied {
+    Tensor original, copy;
+  };
+
+  TreeGuard tree_;
+  Guard* guard_ = nullptr;  // on the module that is being copied
   std::unordered_map<const Module*, std::shared_ptr<Module>> modules_;
-  std::unordered_map<const void*, Tensor> tensors_;  // by cell
+  std::unordered_map<const void*, Copied> tensors_;  // by cell
   SharedStorages shared_;
   std::unordered_set<const void*> begun_;
   const std::byte* begin_ = nullptr;  // of the object that is being copied

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "nn/module_text.h"
 #include "nn/slot_editor.h"
+#include "nn/tree_guard.h"
 #include "tenon/error.h"
 
 namespace tenon::nn {
@@ -106,8 +107,14 @@ void sequence_insert(Module& list, std::int64_t index, std::shared_ptr<Module> m
                               name, "\" and not its number"));
     }
   }
+  const std::size_t size = list.child_slots().size();
   sequence_append(list, std::move(module));
   const auto slots = list.child_slots();
+  if (slots.size() != size + 1) {
+    throw Error(concat("this ", list.type_name(), " had ", size, " entries and has ", slots.size(),
+                       " after one was appended to be moved to its place: a registration hook has "
+                       "changed it, and the new entry is the last one"));
+  }
   for (std::size_t i = slots.size() - 1; i > at; --i) SlotEditor::swap(*slots[i], *slots[i - 1]);
 }
 
@@ -128,9 +135,9 @@ std::string module_list_repr(const Module& list) {
     std::string text;
   };
   std::vector<Run> runs;
-  const auto slots = list.child_slots();
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    std::string text = slots[i]->defined() ? slots[i]->module()->repr() : "None";
+  const Guard guard(list, "repr() was running");
+  for (std::size_t i = 0; i < list.child_slots().size(); ++i) {
+    std::string text = repr_of(list.child_slots()[i]->module().get(), guard);
     if (!runs.empty() && runs.back().text == text) {
       runs.back().last = i;
     } else {
@@ -161,25 +168,35 @@ Sequential::Sequential(
 Sequential& Sequential::extend(const Sequential& other) {
   std::vector<std::shared_ptr<Module>> modules;
   for (const ChildSlot* slot : other.child_slots()) modules.push_back(slot->module());
-  for (auto& module : modules) append(std::move(module));
+  const detail::Guard guard(*this, "extend() was running");
+  for (auto& module : modules) {
+    append(std::move(module));
+    guard.check();
+  }
   return *this;
 }
 
 std::shared_ptr<Sequential> Sequential::slice(std::int64_t begin,
                                               std::optional<std::int64_t> end) const {
   const auto [from, to] = detail::slice_of(begin, end, size());
-  auto some = make<Sequential>();
+  // Registration hooks may change this one meanwhile.
+  std::vector<std::pair<std::string, std::shared_ptr<Module>>> entries;
   for (std::size_t i = from; i < to; ++i)
-    some->register_module(child_slots()[i]->name(), child_slots()[i]->module());
+    entries.emplace_back(child_slots()[i]->name(), child_slots()[i]->module());
+  auto some = make<Sequential>();
+  for (auto& [name, module] : entries) some->register_module(name, std::move(module));
   return some;
 }
 
 Tensor Sequential::forward(const Tensor& input) {
   Tensor x = input;
+  detail::Guard guard(*this, "forward() was running");
   for (std::size_t i = 0; i < child_slots().size(); ++i) {
-    // Held while it runs: it may be replaced meanwhile.
-    const std::shared_ptr<Module> held = child_slots()[i]->module();
-    x = (*this)[static_cast<std::int64_t>(i)].invoke(x);
+    // Kept while it runs: it may be replaced meanwhile.
+    Module& module = (*this)[static_cast<std::int64_t>(i)];
+    const detail::Guard kept(module, guard.during());
+    x = module.invoke(x);
+    guard.check(detail::Guard::kChildren);
   }
   return x;
 }
@@ -235,7 +252,11 @@ ParameterList& ParameterList::append(const Tensor& parameter) {
 }
 
 ParameterList& ParameterList::extend(const std::vector<Tensor>& parameters) {
-  for (const Tensor& parameter : parameters) append(parameter);
+  const detail::Guard guard(*this, "extend() was running");
+  for (const Tensor& parameter : parameters) {
+    append(parameter);
+    guard.check();
+  }
   return *this;
 }
 
@@ -248,8 +269,10 @@ Tensor ParameterList::pop(std::int64_t index) {
   const std::size_t at = detail::position(index, size());
   const auto slots = parameter_slots();
   Tensor gone = slots[at]->get();
-  for (std::size_t i = at; i + 1 < slots.size(); ++i)
+  for (std::size_t i = at; i + 1 < slots.size(); ++i) {
     SlotEditor::rebind(*slots[i], slots[i + 1]->get());
+    detail::GuardList::rebound(slots[i]);
+  }
   remove(std::string(slots.back()->name()));
   return gone;
 }
@@ -283,7 +306,15 @@ void ParameterDict::clear() {
 }
 
 void ParameterDict::update(const ParameterDict& other) {
-  for (const TensorSlot* slot : other.parameter_slots()) set(slot->name(), slot->get());
+  // Registration hooks may change the other one meanwhile.
+  std::vector<std::pair<std::string, Tensor>> entries;
+  for (const TensorSlot* slot : other.parameter_slots())
+    entries.emplace_back(slot->name(), slot->get());
+  const detail::Guard guard(*this, "update() was running");
+  for (const auto& [key, parameter] : entries) {
+    set(key, parameter);
+    guard.check();
+  }
 }
 
 bool ParameterDict::contains(std::string_view key) const {

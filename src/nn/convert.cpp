@@ -14,6 +14,7 @@
 #include "core/uninitialized.h"
 #include "nn/shared_storages.h"
 #include "nn/slot_editor.h"
+#include "nn/tree_guard.h"
 #include "ops/state.h"
 #include "tenon/autograd.h"
 #include "tenon/error.h"
@@ -37,43 +38,51 @@ struct Replacement {
     renew,     // the same, of one that nothing but its handles holds: cheaper
   };
   TensorSlot* slot = nullptr;  // the first place it is in
+  std::size_t seen = 0;        // what the tree's guard had counted then
+  Tensor old;
   Tensor fresh;
   How how = How::nothing;
 };
 
+// Note [User code in a conversion]
+// The function, and the operators of user-defined tensors, may do anything to the modules. Modules
+// are reached one by one, and the guard of each says whether the list that is being gone through is
+// still the same. What was staged stays good: the old tensor is held, and whether its slot still
+// has it is known to the guard of the tree, which also keeps all modules but the root. The checks
+// that depend on what others hold of a tensor are made again when no user code is to come.
 class Conversion {
  public:
   // An elementwise function does the same to a tensor and to the bytes it shares with others.
   Conversion(Module& root, const Function& f, bool recurse, bool elementwise)
-      : f_(f), policy_(get_conversion_policy()), elementwise_(elementwise) {
-    if (recurse) {
-      gather(root);
-    } else {
-      modules_.push_back(&root);
-    }
-    if (!elementwise) return;
-    for_each_slot([this](const TensorSlot& slot) { shared_.add(slot.get()); });
+      : root_(root),
+        tree_(root, kDuring),
+        f_(f),
+        policy_(get_conversion_policy()),
+        recurse_(recurse),
+        elementwise_(elementwise) {
+    if (elementwise) shared_ = detail::SharedStorages(root, recurse);
   }
 
+  // Parameters before buffers: a buffer that is somebody's parameter is converted as that.
   void stage() {
     const NoGradScope no_grad;
-    for_each_slot([this](TensorSlot& slot) { stage_slot(slot); });
+    stage_parameters(root_);
+    for (std::size_t i = 0; i < modules_.size(); ++i) {
+      detail::Guard guard(*modules_[i], kDuring);
+      stage_slots(*modules_[i], guard, detail::Guard::kBuffers);
+      tree_.check();
+    }
     // The function may have taken views of tensors that it was not asked about yet, and given them
     // hooks.
-    for (Replacement& one : replacements_) {
-      if (one.how == How::renew &&
-          !BodyEditor::prepare_renewal(one.slot->get().body(), one.fresh.body())) {
-        one.how = How::swap;
-        one.fresh = make_parameter(one.fresh, one.slot->get().requires_grad());
-        check(one.slot->get(), one.fresh, *one.slot, "");
-      }
-      if (one.how == How::swap) prepare_carry_over(one.slot->get().body(), one.fresh.body());
-    }
+    for (Replacement& one : replacements_) prepare(one);
     for (const auto& [index, grad] : grads_) {
       const Replacement& one = replacements_[index];
       if (one.how == How::swap || one.how == How::rebind)
         BodyEditor::need_autograd(one.fresh.body());
+      if (grad.how == How::swap) check_swappable(grad.old, grad.fresh, one, ".grad");
     }
+    tree_.check();
+    tree_.was_touched(nullptr);  // so that asking needs no memory
   }
 
   // Nothing here fails: what it takes has been asked for. (But for the layout of a tensor of more
@@ -81,12 +90,12 @@ class Conversion {
   void commit() {
     for (std::size_t i = 0; i < replacements_.size(); ++i) commit_one(replacements_[i]);
     for (const auto& [index, grad] : grads_) commit_grad(replacements_[index], grad);
-    for (const auto& [slot, index] : others_) {
-      if (replacements_[index].how == How::rebind)
-        SlotEditor::rebind(*slot, replacements_[index].fresh);
+    for (const Other& other : others_) {
+      const Replacement& one = replacements_[other.index];
+      if (one.how == How::rebind) rebind(other.slot, other.seen, one.fresh);
     }
     for (const Replacement& one : replacements_) {
-      if (one.how == How::rebind) SlotEditor::rebind(*one.slot, one.fresh);
+      if (one.how == How::rebind) rebind(one.slot, one.seen, one.fresh);
     }
   }
 
@@ -97,28 +106,32 @@ class Conversion {
     Tensor fresh;  // undefined if it stays
     How how = How::nothing;
   };
+  struct Other {  // a further name
+    TensorSlot* slot;
+    std::size_t seen;
+    std::uint32_t index;
+  };
+  static constexpr const char* kDuring = "a conversion was running";
 
   // Children before parents, each once.
-  void gather(Module& module) {
+  void stage_parameters(Module& module) {
     if (SlotEditor::places(module) > 1 && !seen_.insert(&module).second) return;
-    for (const ChildSlot* slot : module.child_slots()) {
-      if (slot->defined()) gather(*slot->module());
-    }
+    detail::Guard guard(module, kDuring);
+    if (recurse_)
+      detail::for_each_child(module, guard, [this](Module& child) { stage_parameters(child); });
+    stage_slots(module, guard, detail::Guard::kParameters);
     modules_.push_back(&module);
   }
 
-  // Parameters before buffers: a buffer that is somebody's parameter is converted as that.
-  template <class F>
-  void for_each_slot(F f) const {
-    for (Module* module : modules_) {
-      for (TensorSlot* slot : module->parameter_slots()) {
-        if (slot->defined()) f(*slot);
-      }
-    }
-    for (Module* module : modules_) {
-      for (TensorSlot* slot : module->buffer_slots()) {
-        if (slot->defined()) f(*slot);
-      }
+  void stage_slots(const Module& module, detail::Guard& guard, detail::Guard::Entries entries) {
+    guard.begin(entries);
+    const auto slots = [&] {
+      return entries == detail::Guard::kParameters ? module.parameter_slots()
+                                                   : module.buffer_slots();
+    };
+    for (std::size_t i = 0; i < slots().size(); ++i) {
+      TensorSlot* slot = slots()[i];
+      if (slot->defined()) stage_slot(*slot, [&] { guard.check(entries); });
     }
   }
 
@@ -141,67 +154,71 @@ class Conversion {
     return How::rebind;
   }
 
-  void stage_slot(TensorSlot& slot) {
-    const Tensor& old = slot.get();
+  // `check` throws if the slot cannot be gone back to. It is called after everything that may be
+  // user code.
+  template <class Check>
+  void stage_slot(TensorSlot& slot, Check check) {
+    const Tensor old = slot.get();
     const auto index = static_cast<std::uint32_t>(replacements_.size());
     // A tensor that nothing else holds has no other name.
-    if (old.cell()->use_count() > 1) {
+    if (old.cell()->use_count() > 2) {
       const auto [found, is_new] = indices_.emplace(old.cell().get(), index);
       if (!is_new) {
-        others_.emplace_back(&slot, found->second);
+        others_.push_back({&slot, tree_.count(), found->second});
         return;
       }
     }
-    Replacement one{&slot, converted(old), How::nothing};
+    const bool is_parameter = slot.kind() == TensorSlot::Kind::parameter;
+    Replacement one{&slot, tree_.count(), old, {}, How::nothing};
+    one.fresh = converted(old);
+    check();
     if (is_uninitialized(old) && !one.fresh.is(old)) {
-      stage_lazy(one, old);
-      replacements_.push_back(std::move(one));
-      return;
-    }
-    if (slot.kind() == TensorSlot::Kind::buffer) {
+      stage_lazy(one, is_parameter);
+    } else if (!is_parameter) {
       // Buffers are replaced, whatever the policy.
       one.how = one.fresh.is(old) ? How::nothing : How::rebind;
     } else {
-      stage_parameter(one, old);
-      stage_grad(one, old, index);
+      stage_parameter(one, check);
+      stage_grad(one, index, check);
     }
+    check();
     replacements_.push_back(std::move(one));
   }
 
   // A tensor without a shape changes its dtype or its device, whatever the policy, and stays the
   // tensor it is.
-  void stage_lazy(Replacement& one, const Tensor& old) const {
-    one.how = How::swap;
-    if (one.slot->kind() == TensorSlot::Kind::buffer) {
-      one.how = How::rebind;
-    } else if (!is_uninitialized(one.fresh)) {
-      one.fresh = make_parameter(one.fresh, old.requires_grad());
-    }
-    if (one.how == How::swap) check(old, one.fresh, *one.slot, "");
+  void stage_lazy(Replacement& one, bool is_parameter) const {
+    one.how = is_parameter ? How::swap : How::rebind;
+    if (is_parameter && !is_uninitialized(one.fresh))
+      one.fresh = make_parameter(one.fresh, one.old.requires_grad());
   }
 
-  void stage_parameter(Replacement& one, const Tensor& old) const {
-    one.how = way_for(old, one.fresh);
+  template <class Check>
+  void stage_parameter(Replacement& one, Check check) const {
+    one.how = way_for(one.old, one.fresh);
+    check();
     const bool differentiable = is_differentiable(one.fresh.dtype());
-    if (one.how != How::nothing && old.requires_grad() && !differentiable) {
+    if (one.how != How::nothing && one.old.requires_grad() && !differentiable) {
       throw DTypeError(
           concat("data set to a tensor that requires gradients must be floating point "
                  "or complex dtype: ",
-                 name_of(*one.slot), " cannot become ", tenon::repr(one.fresh.dtype())));
+                 name_of(one), " cannot become ", tenon::repr(one.fresh.dtype())));
     }
-    if (one.how == How::swap && BodyEditor::prepare_renewal(old.body(), one.fresh.body())) {
+    if (one.how == How::swap && BodyEditor::prepare_renewal(one.old.body(), one.fresh.body())) {
       one.how = How::renew;
       return;
     }
     if (one.how == How::rebind || one.how == How::swap)
-      one.fresh = make_parameter(one.fresh, old.requires_grad());
-    if (one.how == How::swap) check(old, one.fresh, *one.slot, "");
+      one.fresh = make_parameter(one.fresh, one.old.requires_grad());
+    if (one.how == How::swap) check_swappable(one.old, one.fresh, one, "");
   }
 
-  void stage_grad(const Replacement& one, const Tensor& parameter, std::uint32_t index) {
-    const Tensor old = parameter.grad();
+  template <class Check>
+  void stage_grad(const Replacement& one, std::uint32_t index, Check check) {
+    const Tensor old = one.old.grad();
     if (!old.defined()) return;
     Grad grad{old, f_(old), How::nothing};
+    check();
     if (grad.fresh.is(old)) {
       grad.fresh = {};
     } else {
@@ -211,46 +228,60 @@ class Conversion {
         grad.fresh = grad.fresh.detach();
         grad.fresh.requires_grad_(old.requires_grad());
       }
-      if (grad.how == How::swap) check(old, grad.fresh, *one.slot, ".grad");
+      if (grad.how == How::swap) check_swappable(old, grad.fresh, one, ".grad");
     }
-    if (one.how == How::rebind || grad.how == How::rebind) check_leaf(old, *one.slot);
+    if (one.how == How::rebind || grad.how == How::rebind) check_leaf(old, one);
     grads_.emplace_back(index, std::move(grad));
   }
 
   // The history leads to the parameter that is replaced, which would keep itself and its grad.
-  static void check_leaf(const Tensor& grad, const TensorSlot& slot) {
+  void check_leaf(const Tensor& grad, const Replacement& one) const {
     if (grad.is_leaf()) return;
-    throw AutogradError(concat("param_grad must be a leaf tensor: ", name_of(slot),
+    throw AutogradError(concat("param_grad must be a leaf tensor: ", name_of(one),
                                ".grad was calculated by ", grad.grad_fn()->name(),
                                ", and another tensor is to take its place. Detach it first, with "
                                "set_grad(grad().detach()), "
                                "or convert with nn::SwapOnConversionScope"));
   }
 
-  static std::string name_of(const TensorSlot& slot) {
-    return concat(slot.owner().type_name(), ".", slot.name());
+  // What is decided by who else holds the tensor, when everybody had the opportunity.
+  void prepare(Replacement& one) const {
+    if (one.how == How::set_data && !can_set_data(one.old.body(), one.fresh.body())) {
+      one.how = How::rebind;
+      one.fresh = make_parameter(one.fresh, one.old.requires_grad());
+    }
+    if (one.how == How::renew && !BodyEditor::prepare_renewal(one.old.body(), one.fresh.body())) {
+      one.how = How::swap;
+      one.fresh = make_parameter(one.fresh, one.old.requires_grad());
+    }
+    if (one.how != How::swap) return;
+    check_swappable(one.old, one.fresh, one, "");
+    prepare_carry_over(one.old.body(), one.fresh.body());
   }
 
-  void check(const Tensor& old, const Tensor& fresh, const TensorSlot& slot,
-             const char* suffix) const {
+  std::string name_of(const Replacement& one) const {
+    if (tree_.was_touched(one.slot, one.seen)) return "a tensor that has left its place";
+    return concat(one.slot->owner().type_name(), ".", one.slot->name());
+  }
+
+  void check_swappable(const Tensor& old, const Tensor& fresh, const Replacement& one,
+                       const char* suffix) const {
     try {
       check_swap(old, fresh);
     } catch (const SwapError& error) {
-      throw SwapError(
-          concat("_apply(): Couldn't swap ", name_of(slot), suffix, ": ", error.what()));
+      throw SwapError(concat("_apply(): Couldn't swap ", name_of(one), suffix, ": ", error.what()));
     }
   }
 
   static void commit_one(const Replacement& one) {
-    const Tensor& old = one.slot->get();
     switch (one.how) {
       case How::nothing:
       case How::rebind: break;
-      case How::set_data: old.set_data(one.fresh); break;
-      case How::renew: BodyEditor::renew(old.body(), one.fresh.body(), true); break;
+      case How::set_data: one.old.set_data(one.fresh); break;
+      case How::renew: BodyEditor::renew(one.old.body(), one.fresh.body(), true); break;
       case How::swap:
-        carry_over(old.body(), one.fresh.body());
-        swap_checked(old, one.fresh);
+        carry_over(one.old.body(), one.fresh.body());
+        swap_checked(one.old, one.fresh);
         break;
     }
   }
@@ -264,20 +295,30 @@ class Conversion {
       case How::renew: swap_checked(now, grad.fresh); break;
       case How::rebind: now = grad.fresh; break;
     }
-    const Tensor& parameter = one.how == How::rebind ? one.fresh : one.slot->get();
+    const Tensor& parameter = one.how == How::rebind ? one.fresh : one.old;
     BodyEditor::need_autograd(parameter.body()).grad = now;
   }
 
+  // What has been put there since stays.
+  void rebind(TensorSlot* slot, std::size_t seen, const Tensor& fresh) const noexcept {
+    if (tree_.was_touched(slot, seen)) return;
+    tree_.tell_outer(slot);
+    SlotEditor::rebind(*slot, fresh);
+  }
+
+  Module& root_;
+  detail::TreeGuard tree_;
   const Function& f_;
   ConversionPolicy policy_;
   detail::SharedStorages shared_;
+  bool recurse_;
   bool elementwise_;
-  std::vector<Module*> modules_;
+  std::vector<Module*> modules_;  // that have been reached
   std::unordered_set<const Module*> seen_;
   std::vector<Replacement> replacements_;
   std::vector<std::pair<std::uint32_t, Grad>> grads_;
-  std::unordered_map<const void*, std::uint32_t> indices_;     // by cell
-  std::vector<std::pair<TensorSlot*, std::uint32_t>> others_;  // further names
+  std::unordered_map<const void*, std::uint32_t> indices_;  // by cell
+  std::vector<Other> others_;
 };
 
 void convert_all(Module& root, const Function& f, bool recurse, bool elementwise) {

@@ -150,14 +150,17 @@ bool has_registration_hooks(TensorSlot::Kind kind) noexcept {
 Tensor registered(Module& owner, const std::string& name, Tensor value, TensorSlot::Kind kind) {
   if (!has_registration_hooks(kind)) return value;
   const bool is_parameter = kind == TensorSlot::Kind::parameter;
+  const Guard guard(owner, "a registration hook ran for one of its entries");
+  const std::string own_name = name;  // a hook may remove the slot that has it
   const auto run = [&](const auto& list) {
     const auto entries = list.snapshot();
     if (!entries) return;
     for (const auto& entry : *entries) {
-      const Tensor other = list.function(entry)(owner, name, value);
+      const Tensor other = list.function(entry)(owner, own_name, value);
+      guard.check();
       if (!other.defined()) continue;
       if (is_parameter && !other.is_parameter()) {
-        throw TypeError(concat("a registration hook gave a plain tensor for parameter '", name,
+        throw TypeError(concat("a registration hook gave a plain tensor for parameter '", own_name,
                                "' of ", owner.type_name(), ": wrap it with nn::make_parameter"));
       }
       value = other;
@@ -176,8 +179,11 @@ std::shared_ptr<Module> registered(Module& owner, const std::string& name,
   if (!any_modules.load(std::memory_order_acquire)) return module;
   const auto& list = global_hooks().modules;
   if (const auto entries = list.snapshot()) {
+    const Guard guard(owner, "a registration hook ran for one of its entries");
+    const std::string own_name = name;  // a hook may remove the slot that has it
     for (const auto& entry : *entries) {
-      if (auto other = list.function(entry)(owner, name, module)) module = std::move(other);
+      if (auto other = list.function(entry)(owner, own_name, module)) module = std::move(other);
+      guard.check();
     }
   }
   return module;

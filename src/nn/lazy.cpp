@@ -40,7 +40,10 @@ void LazyModuleMixin::initialized() {
 }
 
 void LazyModuleMixin::loaded() {
-  if (!sizes_from_tensors() || !waiting_ || has_uninitialized_params()) return;
+  const detail::Guard guard(itself(), "a load told it its sizes");
+  const bool complete = sizes_from_tensors();
+  guard.check();
+  if (!complete || !waiting_ || has_uninitialized_params()) return;
   try {
     initialized();
   } catch (const std::bad_alloc&) {

@@ -39,8 +39,9 @@ Tensor LoadPlan::like_own(const Tensor& own, const Tensor& value) const {
   return parameter;
 }
 
+// The code of a class of tensors, or of registration hooks, may empty the slot.
 void LoadPlan::stage_one(LoadAction& action) {
-  const Tensor& own = action.slot->get();
+  const Tensor own = action.slot->get();
   const bool is_parameter = own.is_parameter();
   switch (action.how) {
     case How::copy:
@@ -93,6 +94,7 @@ void LoadPlan::stage() {
   const NoGradScope no_grad;
   std::vector<std::string> written;
   staging_ = true;
+  note_changes();
   if (user_code_) check_again();
   for (std::uint32_t i = 0; i < actions_.size(); ++i) {
     LoadAction& action = actions_[i];
@@ -102,28 +104,14 @@ void LoadPlan::stage() {
     // A user-defined tensor's module_load may write into it: the one that plain tensors have does.
     const bool may_write = action.how == How::swap && !options_.assign;
     if (may_write && !errors_.empty()) continue;
-    const Tensor& own = action.slot->get();
+    const Tensor own = action.slot->get();
     const std::int64_t version = may_write ? own.version() : 0;
     stage_now(action);
     if (may_write && own.version() != version) written.emplace_back(action.key);
+    note_changes();
+    if (lost_) fail(std::move(written));
   }
   if (!errors_.empty()) fail(std::move(written));
-}
-
-// Hooks have run since the actions were decided on, and may have taken views of tensors, or tensors
-// out of the module, or have called lazy modules.
-void LoadPlan::check_again() {
-  for (LoadAction& action : actions_) {
-    if (!action.slot->defined()) {
-      error(concat("\"", action.key, "\" is not in the module any more: a hook has taken it out"));
-    } else if (action.lazy != is_uninitialized(action.slot->get())) {
-      decide_again(action);
-    } else if (action.how == How::renew) {
-      action.how = swap_ ? How::swap : How::rebind;
-      if (can_renew(action)) action.how = How::renew;
-    }
-  }
-  if (!errors_.empty()) fail();
 }
 
 bool LoadPlan::can_renew(const LoadAction& action) const {
@@ -156,13 +144,18 @@ void LoadPlan::stage_now(LoadAction& action) {
 void LoadPlan::set_extra_states() {
   for (const ExtraState& extra : extra_states_) {
     try {
-      extra_before_.push_back({extra.module, extra.module->get_extra_state().value_or(Value())});
+      std::optional<Value> before = extra.module->get_extra_state();
+      tree_.check();
+      extra_before_.push_back({extra.module, std::move(before).value_or(Value())});
       extra.module->set_extra_state(extra.state);
     } catch (...) {
+      tree_.check();
       error(concat("While setting the extra state of a ", extra.module->type_name(),
                    ", an exception occurred : ", what_happened()));
       break;
     }
+    note_changes();
+    if (!errors_.empty()) break;
   }
   if (errors_.empty()) return;
   take_back_extra_states();
@@ -173,7 +166,9 @@ void LoadPlan::take_back_extra_states() {
   for (auto undo = extra_before_.rbegin(); undo != extra_before_.rend(); ++undo) {
     try {
       undo->module->set_extra_state(undo->state);
+      tree_.check();
     } catch (...) {
+      tree_.check();
       error(concat("The extra state of a ", undo->module->type_name(),
                    " could not be taken back : ", what_happened()));
       written_.push_back(concat(undo->module->type_name(), ".", kExtraState));
@@ -188,17 +183,20 @@ void LoadPlan::commit_user_copies() {
     LoadAction& action = actions_[i];
     if (action.leader != i || action.how != How::copy) continue;
     if (is_dense(action.slot->get()) && is_dense(action.value)) continue;
-    const std::int64_t version = action.slot->get().version();
+    const Tensor own = action.slot->get();
+    const std::int64_t version = own.version();
     try {
-      action.slot->get().copy_(action.value);
+      own.copy_(action.value);
       written_.emplace_back(action.key);
       action.how = How::nothing;
     } catch (...) {
+      tree_.check();
       error(failure(action, what_happened()));
-      if (action.slot->get().version() != version) written_.emplace_back(action.key);
+      if (own.version() != version) written_.emplace_back(action.key);
       take_back_extra_states();
       fail(std::move(written_));
     }
+    check_commit(written_);
   }
 }
 
@@ -210,6 +208,11 @@ void LoadPlan::prefetch(std::size_t at) const {
   __builtin_prefetch(actions_[at + 8].value.cell().get());
   for (const Tensor* tensor : {&actions_[at + 4].slot->get(), &actions_[at + 4].value})
     fetch_ahead(tensor->cell()->body.get(), sizeof(Body));
+}
+
+void LoadPlan::rebind(TensorSlot& slot, const Tensor& value) const noexcept {
+  tree_.tell_outer(&slot);
+  SlotEditor::rebind(slot, value);
 }
 
 void LoadPlan::commit_tensors() {
@@ -259,11 +262,32 @@ void LoadPlan::commit_tensors() {
     const auto found = ties_.find(slot->get().cell().get());
     if (found == ties_.end()) continue;
     const LoadAction& leader = actions_[found->second];
-    if (leader.how == How::rebind) SlotEditor::rebind(*slot, leader.staged);
+    if (leader.how == How::rebind) rebind(*slot, leader.staged);
   }
   for (const LoadAction& action : actions_) {
     const LoadAction& leader = actions_[action.leader];
-    if (leader.how == How::rebind) SlotEditor::rebind(*action.slot, leader.staged);
+    if (leader.how == How::rebind) rebind(*action.slot, leader.staged);
+  }
+}
+
+// User code, from here on free to do what it likes.
+void LoadPlan::finish() {
+  for (LazyModuleMixin* lazy : lazy_modules_) {
+    lazy->loaded();
+    tree_.check();
+  }
+  for (LazyModuleMixin* lazy : waiting_) {
+    if (lazy->is_waiting() && !lazy->has_uninitialized_params()) lazy->loaded();
+    tree_.check();
+  }
+  for (std::size_t i = 0; i < at_commit_.size(); ++i) {
+    at_commit_[i]();
+    tree_.check();
+  }
+  for (const HookPoint& point : committed_points_) {
+    const Guard guard(*point.module, "a load_state_dict_committed_hook ran");
+    SlotEditor::extras(*point.module)->load_committed.run(guard, *point.module, result_);
+    tree_.check();
   }
 }
 
@@ -281,14 +305,9 @@ void LoadPlan::commit(const std::function<void()>& copies) {
   }
   commit_tensors();
   try {
-    for (LazyModuleMixin* lazy : lazy_modules_) lazy->loaded();
-    for (LazyModuleMixin* lazy : waiting_) {
-      if (lazy->is_waiting() && !lazy->has_uninitialized_params()) lazy->loaded();
-    }
-    for (const auto& action : at_commit_) action();
-    for (const HookPoint& point : committed_points_)
-      SlotEditor::extras(*point.module)->load_committed.run(*point.module, result_);
+    finish();
   } catch (...) {
+    tree_.check();
     error(concat("While running what a module does when a load is done, an exception occurred : ",
                  what_happened()));
     std::vector<std::string> written;

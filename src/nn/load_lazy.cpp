@@ -43,7 +43,9 @@ void LoadPlan::take_lazy(TensorSlot& slot, const Tensor& value, std::string_view
   const Tensor& own = slot.get();
   if (!is_lazy(own)) return error(shape_wanted(key, swap_));
   if (!is_lazy(value)) {
+    const std::size_t seen = tree_.count();
     const Shape shape = lazy_shape(slot, value.shape());
+    check_slot(slot, seen);
     if (shape != value.shape()) return mismatched(slot, key, value.shape(), shape);
   }
   LoadAction action{

@@ -70,6 +70,7 @@ bool may_be_refused(const Tensor& to, const Tensor& from) {
 LoadPlan::LoadPlan(Module& root, const StateDict& state, const LoadStateDictOptions& options,
                    bool from_file)
     : root_(root),
+      tree_(root, "it was loaded"),
       state_(state),
       options_(options),
       swap_(get_conversion_policy() == ConversionPolicy::swap),
@@ -90,39 +91,22 @@ void LoadPlan::collect() {
   for (std::size_t i = actions_.size(); i-- > 0;)
     actions_[i].leader = actions_[actions_[i].leader].leader;
   find_unexpected();
-}
-
-// What the plan points to stays, also if a hook puts another module in its place.
-void LoadPlan::hold_below(const Module& module) {
-  for (const ChildSlot* slot : module.child_slots()) {
-    if (const std::shared_ptr<Module> child = slot->module()) {
-      held_.push_back(child);
-      hold_below(*child);
-    }
-  }
-}
-
-void LoadPlan::run_guarded(Module& module, const char* what, const std::function<void()>& f) {
-  if (!std::exchange(user_code_, true)) hold_below(root_);
-  try {
-    f();
-  } catch (...) {
-    error(concat("While running ", what, " of ",
-                 path_.empty() ? "the root" : concat("\"", path_.substr(0, path_.size() - 1), "\""),
-                 " (", module.type_name(), "), an exception occurred : ", what_happened()));
-  }
+  if (lost_) fail();
 }
 
 void LoadPlan::visit(Module& module, Source& source) {
   const std::size_t prefix_length = path_.size();
+  Guard guard(module, "load_state_dict() was running");
   Visit here{&module, &source, &path_};
+  here.guard = &guard;
   const Visit* const outer = std::exchange(here_, &here);
   const bool outer_shared = std::exchange(shared_, shared_ || SlotEditor::places(module) > 1);
-  const ModuleExtras* extras = SlotEditor::extras(module);
   {
     LoadContext context(*this, here);
+    const ModuleExtras* extras = SlotEditor::extras(module);
     if (extras != nullptr && !extras->load_pre.empty()) {
-      run_guarded(module, "a load hook", [&] { extras->load_pre.run(module, context); });
+      run_guarded(module, "a load hook", [&] { extras->load_pre.run(guard, module, context); });
+      note_changes();
     }
     // No guard here for the usual step, which throws only if memory runs out.
     try {
@@ -132,6 +116,7 @@ void LoadPlan::visit(Module& module, Source& source) {
     } catch (...) {
       run_guarded(module, "the load step", [] { throw; });
     }
+    note_changes();
     path_.resize(prefix_length);
   }
   here_ = outer;
@@ -140,19 +125,20 @@ void LoadPlan::visit(Module& module, Source& source) {
     waiting_.push_back(lazy);
   if (!here.scanned) unscanned_.push_back(path_);
   ++order_;
-  const auto slots = module.child_slots();
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    fetch_siblings(slots, i);
-    const ChildSlot* slot = slots[i];
-    const std::shared_ptr<Module> child = slot->module();
-    if (!child) continue;
-    if (user_code_) held_.push_back(child);
+  guard.begin(Guard::kChildren);
+  for (std::size_t i = 0; i < module.child_slots().size(); ++i) {
+    fetch_siblings(module.child_slots(), i);
+    const ChildSlot* slot = module.child_slots()[i];
+    Module* child = slot->module().get();
+    if (child == nullptr) continue;
     path_ += slot->name();
     path_ += '.';
     visit(*child, *here.source);
+    guard.check(Guard::kChildren);
     path_.resize(prefix_length);
   }
   shared_ = outer_shared;
+  const ModuleExtras* extras = SlotEditor::extras(module);
   if (extras != nullptr && !extras->load_post.empty())
     hook_points_.push_back({&module, path_, order_});
   if (extras != nullptr && !extras->load_committed.empty())
@@ -195,11 +181,22 @@ void LoadPlan::load_own(Visit& visit) {
       path_.resize(prefix_length);
     }
   };
-  for (TensorSlot* slot : visit.module->parameter_slots()) load_slot(*slot);
-  for (TensorSlot* slot : visit.module->buffer_slots()) load_slot(*slot);
+  // Classes of tensors, and of lazy modules, may have code of their own for what is asked of them.
+  visit.guard->begin(Guard::kParameters);
+  for (std::size_t i = 0; i < visit.module->parameter_slots().size(); ++i) {
+    load_slot(*visit.module->parameter_slots()[i]);
+    visit.guard->check(Guard::kParameters);
+  }
+  visit.guard->begin(Guard::kBuffers);
+  for (std::size_t i = 0; i < visit.module->buffer_slots().size(); ++i) {
+    load_slot(*visit.module->buffer_slots()[i]);
+    visit.guard->check(Guard::kBuffers);
+  }
 
   // Of a module that takes none it is like any other key nobody asked for.
-  if (!visit.module->takes_extra_state()) return;
+  const bool takes_extra = visit.module->takes_extra_state();
+  visit.guard->check();
+  if (!takes_extra) return;
   path_ += kExtraState;
   if (const StateDict::Entry* extra = source.use(path_)) {
     extra_states_.push_back({visit.module, extra->second});
@@ -212,11 +209,14 @@ void LoadPlan::load_own(Visit& visit) {
 std::string LoadPlan::failure(const LoadAction& action, const std::string& what) const {
   // A tensor without a shape is swapped for one that was copied into.
   const bool swaps = swap_ || (action.how == How::swap && !action.lazy);
-  return concat(
-      "While ", swaps ? "swapping" : "copying", " the parameter named \"", action.key,
-      "\", whose dimensions in the model are ", size_text(action.slot->get().layout().shape),
-      " and whose dimensions in the checkpoint are ", size_text(action.value.layout().shape),
-      ", an exception occurred : (", Value(what), ",).");
+  return concat("While ", swaps ? "swapping" : "copying", " the parameter named \"", action.key,
+                "\", whose dimensions in the model are ",
+                action.slot != nullptr && is_there(action.slot)
+                    ? size_text(action.slot->get().layout().shape)
+                    : std::string("unknown, as it has left its place,"),
+                " and whose dimensions in the checkpoint are ",
+                size_text(action.value.layout().shape), ", an exception occurred : (", Value(what),
+                ",).");
 }
 
 void LoadPlan::take(TensorSlot& slot, const Value& value, std::string_view key) {
@@ -239,7 +239,11 @@ void LoadPlan::take(TensorSlot& slot, const Value& value, std::string_view key) 
     return take_lazy(slot, incoming, key);
   // Files from before there were tensors without dimensions have one dimension of one element.
   const bool one_element = own.dim() == 0 && incoming.dim() == 1 && incoming.numel() == 1;
-  if (one_element && !from_file_) incoming = incoming[0].detach();
+  if (one_element && !from_file_) {
+    const std::size_t seen = tree_.count();
+    incoming = incoming[0].detach();
+    check_slot(slot, seen);  // of a class with an operator of its own
+  }
   if (own.shape() != incoming.shape() && !one_element)
     return mismatched(slot, key, incoming.shape(), own.shape());
   if (!from_file_ && !decide(action)) return;
@@ -445,8 +449,11 @@ void LoadPlan::judge() {
   for (const HookPoint& point : hook_points_) {
     advance(point.order);
     path_ = point.prefix;
-    run_guarded(*point.module, "a load post-hook",
-                [&] { SlotEditor::extras(*point.module)->load_post.run(*point.module, result_); });
+    const Guard guard(*point.module, "a load post-hook ran");
+    run_guarded(*point.module, "a load post-hook", [&] {
+      SlotEditor::extras(*point.module)->load_post.run(guard, *point.module, result_);
+    });
+    note_changes();
   }
   advance(order_ + 1);
   if (!errors_.empty() ||
@@ -457,6 +464,7 @@ void LoadPlan::judge() {
 }
 
 void LoadPlan::fail(std::vector<std::string> written) {
+  tree_.check();
   LoadError::Problems problems;
   if (options_.strict) {
     problems.missing_keys = result_.missing_keys;

@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "base/page_allocator.h"
+#include "core/swap.h"
 #include "nn/load_source.h"
+#include "nn/tree_guard.h"
 #include "tenon/error.h"
 #include "tenon/nn/conversion.h"
 #include "tenon/nn/load_state_dict.h"
@@ -33,6 +35,7 @@ struct Visit {
   const std::string* prefix;
   bool scanned = false;                       // unexpected keys of its level are looked for
   std::vector<const TensorSlot*> taken = {};  // that LoadContext::load was called for
+  Guard* guard = nullptr;                     // on the module
 };
 
 // One tensor of the module and what comes for it.
@@ -95,6 +98,8 @@ class LoadPlan {
   LoadActions& actions() noexcept { return actions_; }
   IncompatibleKeys& result() noexcept { return result_; }
   void error(std::string sentence) { errors_.push_back(std::move(sentence)); }
+  // After user code that has run in the commit: LoadError if it has changed what is being loaded.
+  void check_commit(std::vector<std::string> written);
   [[noreturn]] void fail(std::vector<std::string> written = {});
   void fail_if_wrong() {
     if (!errors_.empty()) fail();
@@ -145,24 +150,33 @@ class LoadPlan {
   // Of what comes: an error, or left out if that is asked for.
   void mismatched(TensorSlot& slot, std::string_view key, const Shape& incoming,
                   const Shape& shape);
-  void hold_below(const Module& module);
+  // After user code: Error if the root is gone, and an error noted for each action whose tensor it
+  // has taken out, replaced or swapped since.
+  void note_changes();
+  bool is_there(const TensorSlot* slot) const { return !tree_.was_touched(slot); }
+  // Error if user code has emptied the slot since the guard's count was that.
+  void check_slot(const TensorSlot& slot, std::size_t seen) const;
   Shape lazy_shape(const TensorSlot& slot, const Shape& incoming) const;
   bool decide_lazy(LoadAction& action);
   Tensor lazy_value(const Tensor& own, const Tensor& value) const;
   void stage_one(LoadAction& action);
   void check_again();
+  void check_tensor(LoadAction& action);
   void decide_again(LoadAction& action);
   void set_extra_states();
   void take_back_extra_states();
   void commit_user_copies();
+  void finish();
+  void rebind(TensorSlot& slot, const Tensor& value) const noexcept;
   void commit_tensors();
   void prefetch(std::size_t at) const;
 
   Module& root_;
+  TreeGuard tree_;
+  SwapLog swaps_;
   const Visit* here_ = nullptr;                 // the module that the walk is at
   std::vector<LazyModuleMixin*> lazy_modules_;  // that are given shapes, some several times
   std::vector<LazyModuleMixin*> waiting_;       // that the walk has met
-  std::vector<std::shared_ptr<Module>> held_;   // if user code runs
   std::vector<LoadAction*> changed_;
   bool staging_ = false;
   const StateDict& state_;
@@ -185,6 +199,7 @@ class LoadPlan {
   std::vector<std::function<void()>> at_commit_;
   std::vector<std::string> errors_, written_;
   bool user_code_ = false;  // whether hooks have run
+  bool lost_ = false;       // whether an action has no slot any more
   std::vector<std::string_view> into_meta_;
   IncompatibleKeys result_;
 };

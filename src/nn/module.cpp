@@ -7,7 +7,9 @@
 #include "core/body_editor.h"
 #include "nn/clone.h"
 #include "nn/extras.h"
+#include "nn/registration_hooks.h"
 #include "nn/slot_editor.h"
+#include "nn/tree_guard.h"
 #include "nn/zero_grad.h"
 #include "tenon/error.h"
 #include "tenon/nn/callable.h"
@@ -68,7 +70,10 @@ Module::Module(const Module& other)
   }
 }
 
-Module::~Module() { delete_slots(); }
+Module::~Module() {
+  detail::GuardList::destroyed(this);
+  delete_slots();
+}
 LazyModuleMixin* Module::lazy_mixin() noexcept { return nullptr; }
 
 // Those that are members are gone already, or are not there yet: what is left is the module's. A
@@ -158,43 +163,73 @@ void Module::name_removed(std::string_view name) noexcept {
 
 // Registering at run time.
 
+// The slot is looked for again when the hooks have run, which may register and remove what they
+// like, this name included.
+TensorSlot* SlotEditor::checked_slot(Module& owner, const std::string& name, TensorSlot::Kind kind,
+                                     Tensor& value) {
+  const auto find = [&]() -> TensorSlot* {
+    TensorSlot* there = owner.find_name(name).tensor;
+    if (there != nullptr && there->kind_ == kind) return there;
+    owner.check_name(name, kind == TensorSlot::Kind::parameter ? "parameter" : "buffer");
+    return nullptr;
+  };
+  check_value(name, kind, value);
+  TensorSlot* there = find();
+  if (!value.defined() || !detail::has_registration_hooks(kind)) return there;
+  value = detail::registered(owner, name, std::move(value), kind);
+  return find();
+}
+
 void Module::register_parameter(std::string_view name, const Tensor& parameter) {
-  const detail::Named there = find_name(name);
-  if (there.tensor != nullptr && there.tensor->kind_ == TensorSlot::Kind::parameter)
-    return there.tensor->assign(parameter);
-  TensorSlot& slot = SlotEditor::make_parameter(*this, name);
+  const std::string own_name(name);  // it may be that of a slot
+  Tensor value = parameter;
+  TensorSlot* slot = SlotEditor::checked_slot(*this, own_name, TensorSlot::Kind::parameter, value);
+  if (slot != nullptr) return SlotEditor::put(*slot, std::move(value));
+  TensorSlot& fresh = SlotEditor::make_parameter(*this, own_name);
   try {
-    slot.assign(parameter);
-  } catch (...) {
-    delete static_cast<Parameter*>(&slot);
+    SlotEditor::put(fresh, std::move(value));
+  } catch (...) {  // without memory
+    delete static_cast<Parameter*>(&fresh);
     throw;
   }
 }
 
 void Module::register_buffer(std::string_view name, const Tensor& buffer, BufferOptions options) {
-  const detail::Named there = find_name(name);
-  if (there.tensor != nullptr && there.tensor->kind_ == TensorSlot::Kind::buffer) {
-    there.tensor->assign(buffer);
-    there.tensor->persistent_ = options.persistent;
-    return;
+  const std::string own_name(name);
+  Tensor value = buffer;
+  TensorSlot* slot = SlotEditor::checked_slot(*this, own_name, TensorSlot::Kind::buffer, value);
+  if (slot != nullptr) {
+    slot->persistent_ = options.persistent;
+    return SlotEditor::put(*slot, std::move(value));
   }
-  TensorSlot& slot = SlotEditor::make_buffer(*this, name, options.persistent);
+  TensorSlot& fresh = SlotEditor::make_buffer(*this, own_name, options.persistent);
   try {
-    slot.assign(buffer);
+    SlotEditor::put(fresh, std::move(value));
   } catch (...) {
-    delete static_cast<Buffer*>(&slot);
+    delete static_cast<Buffer*>(&fresh);
     throw;
   }
 }
 
 void Module::add_child(std::string_view name, std::shared_ptr<Module> module) {
-  if (const detail::Named there = find_name(name); there.child != nullptr)
-    return there.child->assign(std::move(module));
-  ChildSlot& slot = SlotEditor::make_child(*this, name);
+  const std::string own_name(name);
+  const auto find = [&]() -> ChildSlot* {
+    const detail::Named there = find_name(own_name);
+    if (there.child == nullptr) check_name(own_name, "module");
+    return there.child;
+  };
+  ChildSlot* slot = find();
+  if (module) {
+    module = detail::registered(*this, own_name, std::move(module));
+    slot = find();
+  }
+  if (slot != nullptr) return SlotEditor::put(*slot, std::move(module));
+  ChildSlot& fresh = SlotEditor::make_child(*this, own_name);
+  const detail::Guard guard(static_cast<const void*>(&fresh), "a module was registered");
   try {
-    slot.assign(std::move(module));
+    SlotEditor::put(fresh, std::move(module));
   } catch (...) {
-    delete &slot;
+    if (!guard.is_gone()) delete &fresh;
     throw;
   }
 }
@@ -210,28 +245,34 @@ void Module::remove(std::string_view name) {
     slot->registered_ = false;
     slot->removed_ = true;
   };
+  // What was in the slot goes last, because its destructor may be somebody's code.
+  std::shared_ptr<Module> module;
+  Tensor value;
   if (there.child != nullptr) {
+    detail::GuardList::let_go(there.child->module_);
     if (there.child->dynamic_) {
+      module = there.child->module_;
       delete there.child;
     } else {
       if (there.child->module_) --there.child->module_->places_;
-      there.child->module_ = nullptr;
+      there.child->module_.swap(module);
       forget(there.child);
+      detail::GuardList::changed(this, detail::Guard::kChildren);
     }
-  } else if (there.tensor->kind_ == TensorSlot::Kind::parameter) {
-    if (there.tensor->dynamic_) {
-      delete static_cast<Parameter*>(there.tensor);
-    } else {
-      there.tensor->value_ = {};
-      forget(there.tensor);
-    }
+    return;
+  }
+  const bool is_parameter = there.tensor->kind_ == TensorSlot::Kind::parameter;
+  value = there.tensor->value_;
+  if (!there.tensor->dynamic_) {
+    there.tensor->value_ = {};
+    forget(there.tensor);
+    detail::GuardList::rebound(there.tensor);
+    detail::GuardList::changed(this,
+                               is_parameter ? detail::Guard::kParameters : detail::Guard::kBuffers);
+  } else if (is_parameter) {
+    delete static_cast<Parameter*>(there.tensor);
   } else {
-    if (there.tensor->dynamic_) {
-      delete static_cast<Buffer*>(there.tensor);
-    } else {
-      there.tensor->value_ = {};
-      forget(there.tensor);
-    }
+    delete static_cast<Buffer*>(there.tensor);
   }
 }
 
@@ -281,19 +322,33 @@ void Module::check_child(const Module* /*child*/) const {}
 // All of it.
 
 Module& Module::apply(const std::function<void(Module&)>& f) {
-  // f may take children out, or put others in.
+  const detail::Guard guard(*this, "apply() was running");
+  // Those that it has now, whatever f does to them.
   std::vector<std::shared_ptr<Module>> children;
   for (const ChildSlot* slot : children_) {
     if (slot->module_) children.push_back(slot->module_);
   }
-  for (const auto& child : children) child->apply(f);
+  for (const auto& child : children) {
+    child->apply(f);
+    guard.check();
+  }
   f(*this);
+  guard.check();
   return *this;
 }
 
 Module& Module::train(bool mode) {
   training_ = mode;
-  for (Module* child : children()) child->train(mode);
+  detail::Guard guard(*this, "train() was running");
+  // Each once, whatever places it has here.
+  std::vector<const Module*> seen;
+  detail::for_each_child(*this, guard, [&](Module& child) {
+    if (child.places_ > 1) {
+      if (std::find(seen.begin(), seen.end(), &child) != seen.end()) return;
+      seen.push_back(&child);
+    }
+    child.train(mode);
+  });
   return *this;
 }
 

@@ -27,23 +27,32 @@ class Gather {
   void from(Module& module, std::string& prefix) {
     // The name of the module: its prefix without the dot.
     const Value name(prefix.empty() ? std::string() : prefix.substr(0, prefix.size() - 1));
+    detail::Guard guard(module, "state_dict() was running");
     const Value notes = Value::dict({{version_, Value(module.version())}});
+    guard.check();
     if (metadata_) metadata_->emplace_back(name, notes);
+    // The first hook of any kind makes them, so user code may.
     const detail::ModuleExtras* extras = SlotEditor::extras(module);
-    if (extras != nullptr) extras->state_dict_pre.run(module, std::as_const(prefix), keep_vars_);
+    if (extras != nullptr)
+      extras->state_dict_pre.run(guard, module, std::as_const(prefix), keep_vars_);
     SlotEditor::save_to_state_dict(module, destination_, prefix, keep_vars_);
-    for (const ChildSlot* slot : module.child_slots()) {
+    guard.check();
+    guard.begin(detail::Guard::kChildren);
+    for (std::size_t i = 0; i < module.child_slots().size(); ++i) {
+      const ChildSlot* slot = module.child_slots()[i];
       if (!slot->defined()) continue;
       const std::size_t length = prefix.size();
       prefix += slot->name();
       prefix += '.';
       from(*slot->module(), prefix);
+      guard.check(detail::Guard::kChildren);
       prefix.resize(length);
     }
+    extras = SlotEditor::extras(module);
     if (extras != nullptr && !extras->state_dict_post.empty()) {
       // Hooks see the metadata that is there so far, and may change it.
       if (metadata_) destination_.set_metadata(Value::ordered_dict(*metadata_));
-      extras->state_dict_post.run(module, destination_, std::as_const(prefix), notes);
+      extras->state_dict_post.run(guard, module, destination_, std::as_const(prefix), notes);
       take_metadata();
     }
   }
@@ -69,17 +78,31 @@ class Gather {
 
 void Module::save_to_state_dict(StateDict& destination, const std::string& prefix,
                                 bool keep_vars) const {
+  detail::Guard guard(*this, "state_dict() was running");
   std::string key = prefix;
   const auto put = [&](const TensorSlot& slot) {
     if (!slot.defined() || !slot.persistent()) return;
     key.resize(prefix.size());
     key += slot.name();
+    const Tensor& own = slot.get();
     // One without a shape is there itself: there is nothing to be detached.
-    const bool itself = keep_vars || is_uninitialized(slot.get());
-    destination.set(key, itself ? slot.get() : slot.get().detach());
+    if (keep_vars || is_uninitialized(own)) {
+      destination.set(key, own);
+    } else if (own.body().is_wrapper()) {
+      destination.set(key, Tensor(own).detach());  // its class's code, which may empty the slot
+    } else {
+      destination.set(key, own.detach());
+    }
   };
-  for (const TensorSlot* slot : parameters_) put(*slot);
-  for (const TensorSlot* slot : buffers_) put(*slot);
+  const auto put_all = [&](const std::vector<TensorSlot*>& slots, detail::Guard::Entries entries) {
+    guard.begin(entries);
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      put(*slots[i]);
+      guard.check(entries);
+    }
+  };
+  put_all(parameters_, detail::Guard::kParameters);
+  put_all(buffers_, detail::Guard::kBuffers);
   if (auto extra = get_extra_state())
     destination.set(concat(prefix, detail::kExtraState), *std::move(extra));
 }

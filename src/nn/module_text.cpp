@@ -63,6 +63,14 @@ std::string indented(const std::string& text, std::size_t spaces) {
   }
 }
 
+std::string repr_of(const Module* child, const Guard& guard) {
+  if (child == nullptr) return "None";
+  const Guard kept(*child, guard.during());
+  std::string text = child->repr();
+  guard.check(Guard::kChildren);
+  return text;
+}
+
 std::string assembled(const std::string& type_name, const std::string& extra,
                       const std::vector<std::string>& children) {
   std::vector<std::string> lines;
@@ -90,12 +98,18 @@ std::string assembled(const std::string& type_name, const std::string& extra,
 
 std::string Module::repr() const {
   std::vector<std::string> children;
-  for (const ChildSlot* slot : child_slots()) {
+  detail::Guard guard(*this, "repr() was running");
+  for (std::size_t i = 0; i < child_slots().size(); ++i) {
+    const ChildSlot* slot = child_slots()[i];
     if (!slot->registered()) continue;
-    const std::string text = slot->defined() ? slot->module()->repr() : "None";
+    const std::string text = detail::repr_of(slot->module().get(), guard);
     children.push_back(concat("(", slot->name(), "): ", detail::indented(text, 2)));
   }
-  return detail::assembled(type_name(), extra_repr(), children);
+  const std::string name = type_name();
+  guard.check();
+  const std::string extra = extra_repr();
+  guard.check();
+  return detail::assembled(name, extra, children);
 }
 
 std::ostream& operator<<(std::ostream& out, const Module& module) { return out << module.repr(); }

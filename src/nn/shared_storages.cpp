@@ -37,6 +37,7 @@ void SharedStorages::add(const Tensor& tensor) {
   const std::int64_t begin = layout.offset;
   const std::int64_t end = std::max(begin, required_bytes(layout) / layout.itemsize());
   Shared& shared = storages_[tensor.storage().identity()];
+  shared.storage = tensor.storage();
   shared.numel += layout.numel();
   if (shared.cells++ == 0) {
     shared.dtype = layout.dtype;
@@ -59,6 +60,10 @@ std::optional<Tensor> SharedStorages::map(const Tensor& tensor,
   // Parts of something large, far from each other: what is between them is not theirs.
   if (shared.end - shared.begin > 2 * shared.numel + 1024) return std::nullopt;
   const Layout& layout = tensor.layout();
+  // One that was put there since.
+  if (layout.dtype != shared.dtype || layout.offset < shared.begin ||
+      required_bytes(layout) / layout.itemsize() > shared.end)
+    return std::nullopt;
   if (!shared.mapped.defined()) {
     Layout all = layout;
     all.shape = Shape({shared.end - shared.begin});

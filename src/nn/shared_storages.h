@@ -28,6 +28,7 @@ class SharedStorages {
 
  private:
   struct Shared {
+    Storage storage;  // held, so that no other has its address
     std::int64_t cells = 0;
     DType dtype = float32;
     bool one_dtype = true;

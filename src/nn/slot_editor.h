@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -18,6 +19,15 @@ class SlotEditor {
   static void rebind(TensorSlot& slot, Tensor value) noexcept { slot.value_ = std::move(value); }
   static bool is_dynamic(const TensorSlot& slot) noexcept { return slot.dynamic_; }
   static bool is_dynamic(const ChildSlot& slot) noexcept { return slot.dynamic_; }
+  // TypeError or ValueError for what cannot be under that name, as TensorSlot::assign has it.
+  static void check_value(std::string_view name, TensorSlot::Kind kind, const Tensor& value);
+  // What is registered under a name for a value, which registration hooks may replace: the slot of
+  // that kind, or null if there is none. ValueError if the name cannot be.
+  static TensorSlot* checked_slot(Module& owner, const std::string& name, TensorSlot::Kind kind,
+                                  Tensor& value);
+  // The last part of an assignment: what was checked and has been to the registration hooks.
+  static void put(TensorSlot& slot, Tensor value);
+  static void put(ChildSlot& slot, std::shared_ptr<Module> module);
   static void assign(TensorSlot& slot, Tensor value) { slot.assign(std::move(value)); }
   static void assign(ChildSlot& slot, std::shared_ptr<Module> module) {
     slot.assign(std::move(module));

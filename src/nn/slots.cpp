@@ -8,6 +8,7 @@
 #include "nn/extras.h"
 #include "nn/registration_hooks.h"
 #include "nn/slot_editor.h"
+#include "nn/tree_guard.h"
 #include "tenon/body.h"
 #include "tenon/error.h"
 #include "tenon/nn/module.h"
@@ -40,9 +41,16 @@ void move_to_end(std::vector<Slot*>& slots, Slot* slot) noexcept {
 // A clone's slot goes where the original's is.
 template <class Slot>
 void put_where(std::vector<Slot*>& slots, const std::vector<Slot*>& originals, const Slot* original,
-               Slot* slot) noexcept {
-  const auto at = std::find(originals.begin(), originals.end(), original) - originals.begin();
-  slots[static_cast<std::size_t>(at)] = slot;
+               Slot* slot) {
+  const auto at = static_cast<std::size_t>(std::find(originals.begin(), originals.end(), original) -
+                                           originals.begin());
+  if (at >= slots.size() || slots[at] != nullptr)
+    throw Error("a module changed while it was being cloned: its slots came or went");
+  slots[at] = slot;
+}
+
+detail::Guard::Entries entries_of(TensorSlot::Kind kind) noexcept {
+  return kind == TensorSlot::Kind::parameter ? detail::Guard::kParameters : detail::Guard::kBuffers;
 }
 
 }  // namespace
@@ -69,34 +77,56 @@ TensorSlot::TensorSlot(const TensorSlot& other)
 }
 
 TensorSlot::~TensorSlot() {
+  detail::GuardList::slot_destroyed(this);
   if (owner_ == nullptr) return;
-  if (registered_) owner_->name_removed(name_);
+  if (registered_) {
+    owner_->name_removed(name_);
+    detail::GuardList::changed(owner_, entries_of(kind_));
+  }
   take_out(kind_ == Kind::parameter ? owner_->parameters_ : owner_->buffers_, this);
 }
 
+void SlotEditor::check_value(std::string_view name, TensorSlot::Kind kind, const Tensor& value) {
+  if (kind != TensorSlot::Kind::parameter || !value.defined()) return;
+  if (!value.is_parameter()) {
+    throw TypeError(concat("cannot assign a plain ", value.body().type_name(), " as parameter '",
+                           name,
+                           "' (torch.nn.Parameter or None expected): wrap it with "
+                           "nn::make_parameter"));
+  }
+  if (!value.is_leaf()) {
+    throw ValueError(concat("Cannot assign non-leaf Tensor to parameter '", name,
+                            "': what is calculated from other tensors belongs into forward()"));
+  }
+}
+
 void TensorSlot::assign(Tensor value) {
-  const bool is_parameter = kind_ == Kind::parameter;
-  if (is_parameter && value.defined()) {
-    if (!value.is_parameter()) {
-      throw TypeError(concat("cannot assign a plain ", value.body().type_name(), " as parameter '",
-                             name_,
-                             "' (torch.nn.Parameter or None expected): wrap it with "
-                             "nn::make_parameter"));
-    }
-    if (!value.is_leaf()) {
-      throw ValueError(concat("Cannot assign non-leaf Tensor to parameter '", name_,
-                              "': what is calculated from other tensors belongs into forward()"));
-    }
+  const char* kind = kind_ == Kind::parameter ? "parameter" : "buffer";
+  SlotEditor::check_value(name_, kind_, value);
+  if (!registered_) owner_->check_name(name_, kind);
+  if (value.defined() && detail::has_registration_hooks(kind_)) {
+    const detail::Guard guard(static_cast<const void*>(this), "a value was assigned to it");
+    value = detail::registered(*owner_, name_, std::move(value), kind_);
+    guard.check();
+    if (!registered_) owner_->check_name(name_, kind);
   }
-  if (!registered_) owner_->check_name(name_, is_parameter ? "parameter" : "buffer");
-  if (value.defined()) value = detail::registered(*owner_, name_, std::move(value), kind_);
-  value_ = std::move(value);
-  if (!registered_) {
-    owner_->name_added({this, nullptr});
-    registered_ = true;
-    if (std::exchange(removed_, false))
-      move_to_end(is_parameter ? owner_->parameters_ : owner_->buffers_, this);
+  SlotEditor::put(*this, std::move(value));
+}
+
+// What was there goes last, because its destructor may be somebody's code.
+void SlotEditor::put(TensorSlot& slot, Tensor value) {
+  if (!slot.registered_) {
+    Module& owner = *slot.owner_;
+    owner.name_added({&slot, nullptr});
+    slot.registered_ = true;
+    if (std::exchange(slot.removed_, false)) {
+      move_to_end(slot.kind_ == TensorSlot::Kind::parameter ? owner.parameters_ : owner.buffers_,
+                  &slot);
+    }
+    detail::GuardList::changed(&owner, entries_of(slot.kind_));
   }
+  std::swap(slot.value_, value);
+  detail::GuardList::rebound(&slot);
 }
 
 Parameter::Parameter(Module* owner, std::string_view name, const Tensor& value)
@@ -135,41 +165,60 @@ ChildSlot::ChildSlot(const ChildSlot& other)
 }
 
 ChildSlot::~ChildSlot() {
+  detail::GuardList::destroyed(this);
   if (owner_ != nullptr) {
-    if (registered_) owner_->name_removed(name_);
+    if (registered_) {
+      owner_->name_removed(name_);
+      detail::GuardList::changed(owner_, detail::Guard::kChildren);
+    }
     take_out(owner_->children_, this);
   }
+  detail::GuardList::let_go(module_);
   if (module_) --module_->places_;
 }
 
 void ChildSlot::assign(std::shared_ptr<Module> module) {
   if (!registered_) owner_->check_name(name_, "module");
-  if (module) module = detail::registered(*owner_, name_, std::move(module));
-  if (!accepts(module.get())) {
-    throw TypeError(concat("cannot assign a ", module->type_name(), " as child module '", name_,
-                           "', which is a place for a ", class_name(),
+  if (module) {
+    const detail::Guard guard(static_cast<const void*>(this), "a module was assigned to it");
+    module = detail::registered(*owner_, name_, std::move(module));
+    guard.check();
+  }
+  SlotEditor::put(*this, std::move(module));
+}
+
+void SlotEditor::put(ChildSlot& slot, std::shared_ptr<Module> module) {
+  const detail::Guard guard(static_cast<const void*>(&slot), "a module was assigned to it");
+  const bool accepted = slot.accepts(module.get());
+  guard.check();
+  Module& owner = *slot.owner_;
+  if (!accepted) {
+    throw TypeError(concat("cannot assign a ", module->type_name(), " as child module '",
+                           slot.name_, "', which is a place for a ", slot.class_name(),
                            ": declare it Child<Layer>, or Child<Module>, if it is to hold others"));
   }
-  if (module) {
-    // Nothing contains a module that is in no other.
-    if (module.get() == owner_ || owner_->places_ > 0) {
-      const std::vector<Module*> inside = module->modules();
-      if (std::find(inside.begin(), inside.end(), owner_) != inside.end()) {
-        throw ValueError(concat("cannot put a ", module->type_name(), " into the ",
-                                owner_->type_name(), " under '", name_,
-                                "': it contains that module itself, and modules in a circle never "
-                                "end"));
-      }
+  // Nothing contains a module that is in no other.
+  if (module && (module.get() == &owner || owner.places_ > 0)) {
+    const std::vector<Module*> inside = module->modules();
+    if (std::find(inside.begin(), inside.end(), &owner) != inside.end()) {
+      throw ValueError(concat("cannot put a ", module->type_name(), " into the ", owner.type_name(),
+                              " under '", slot.name_,
+                              "': it contains that module itself, and modules in a circle never "
+                              "end"));
     }
-    ++module->places_;
   }
-  if (module_) --module_->places_;
-  module_ = std::move(module);
-  if (!registered_) {
-    owner_->name_added({nullptr, this});
-    registered_ = true;
-    if (std::exchange(removed_, false)) move_to_end(owner_->children_, this);
+  if (!slot.registered_) {
+    owner.check_name(slot.name_, "module");  // user code may have taken it since
+    owner.name_added({nullptr, &slot});
+    slot.registered_ = true;
+    if (std::exchange(slot.removed_, false)) move_to_end(owner.children_, &slot);
+    detail::GuardList::changed(&owner, detail::Guard::kChildren);
   }
+  if (module) ++module->places_;
+  if (slot.module_) --slot.module_->places_;
+  detail::GuardList::let_go(slot.module_);
+  // What was there goes last, because its destructor may be somebody's code.
+  slot.module_.swap(module);
 }
 
 void ChildSlot::throw_null() const {

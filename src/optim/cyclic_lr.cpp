@@ -87,7 +87,13 @@ double CyclicLR::scale() const {
   // A file of one that had a function may say otherwise.
   const bool by_cycle = (scale_fn_ ? scale_mode_ : scale_mode_of(mode_)) == "cycle";
   const double x = by_cycle ? std::floor(1 + real(last_epoch_) / total_size_) : real(last_epoch_);
-  if (scale_fn_) return scale_fn_(x);
+  if (scale_fn_) {
+    const nn::detail::Guard guard(static_cast<const void*>(this), "the scheduler took a step");
+    const auto function = scale_fn_;
+    const double scaled = function(x);
+    guard.check();
+    return scaled;
+  }
   if (mode_ == "triangular2") return 1 / std::pow(2.0, x - 1);
   return mode_ == "exp_range" ? std::pow(gamma_, x) : 1.0;
 }
@@ -102,7 +108,8 @@ void CyclicLR::write(const std::vector<double>& lrs) {
   std::vector<Value> momenta;
   if (cycle_momentum_) {
     const double part = height(), scaled = scale();
-    for (std::size_t i = 0; i < groups().size(); ++i) {
+    const std::size_t count = std::min(groups().size(), max_momentums_.size());
+    for (std::size_t i = 0; i < count; ++i) {
       const double most = max_momentums_[i];
       const double momentum = most - (most - base_momentums_[i]) * part * scaled;
       momenta.push_back(cycled(groups()[i], use_beta1_, momentum));

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/warn.h"
+#include "nn/tree_guard.h"
 #include "optim/load_problems.h"
 #include "optim/unscale.h"
 #include "tenon/arithmetic.h"
@@ -56,6 +57,8 @@ GradScaler::GradScaler(const GradScalerOptions& options)
   check_scale(init_scale_);
 }
 
+GradScaler::~GradScaler() { nn::detail::GuardList::destroyed(this); }
+
 void GradScaler::set_growth_factor(double new_factor) {
   check_growth(new_factor);
   growth_factor_ = new_factor;
@@ -92,7 +95,8 @@ void GradScaler::check_scaled(const char* function) const {
 void GradScaler::unscale_(optim::Optimizer& optimizer) {
   if (!enabled_) return;
   check_scaled("unscale_");
-  Progress& progress = progress_[&optimizer];
+  const nn::detail::Guard guard(static_cast<const void*>(this), "gradients were unscaled");
+  const Progress progress = progress_[&optimizer];
   if (progress.stage == Stage::unscaled) {
     throw Error("unscale_() has already been called on this optimizer since the last update().");
   }
@@ -107,9 +111,11 @@ void GradScaler::unscale_(optim::Optimizer& optimizer) {
     }
   }
   const NoGradScope no_grad;
-  progress.found_inf = optim::unscale(grads, static_cast<float>(1.0 / static_cast<double>(scale_)));
-  progress.checked = !grads.empty();
-  progress.stage = Stage::unscaled;
+  const bool found_inf =
+      optim::unscale(grads, static_cast<float>(1.0 / static_cast<double>(scale_)));
+  // Gradients of a class of the user's have code of their own.
+  guard.check();
+  progress_[&optimizer] = {Stage::unscaled, !grads.empty(), found_inf};
 }
 
 bool GradScaler::step(optim::Optimizer& optimizer) {
@@ -118,6 +124,7 @@ bool GradScaler::step(optim::Optimizer& optimizer) {
     return true;
   }
   check_scaled("step");
+  const nn::detail::Guard guard(static_cast<const void*>(this), "the scaler took a step");
   const Stage stage = progress_[&optimizer].stage;
   if (stage == Stage::stepped)
     throw Error("step() has already been called since the last update().");
@@ -125,6 +132,7 @@ bool GradScaler::step(optim::Optimizer& optimizer) {
   const Progress progress = progress_[&optimizer];
   if (!progress.checked) throw Error("No inf checks were recorded for this optimizer.");
   if (!progress.found_inf) optimizer.step();
+  guard.check();
   // Its hooks may have called update(), which begins anew.
   if (const auto found = progress_.find(&optimizer); found != progress_.end())
     found->second.stage = Stage::stepped;

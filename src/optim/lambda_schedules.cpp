@@ -51,7 +51,8 @@ LambdaLR::~LambdaLR() = default;
 
 std::vector<double> LambdaLR::current_lr() const {
   std::size_t i = 0;
-  return based([&](double base_lr) { return base_lr * lambdas_[i++](last_epoch_); });
+  // A copy of the function, which may load or destroy the scheduler.
+  return based([&](double base_lr) { return base_lr * LRLambda(lambdas_[i++])(last_epoch_); });
 }
 void LambdaLR::state(SchedulerState& state) {
   LRScheduler::state(state);
@@ -78,7 +79,7 @@ std::vector<double> MultiplicativeLR::current_lr() const {
                             " functions: make it anew after adding a group"));
   }
   std::size_t i = 0;
-  return changed([&](double lr) { return lr * lambdas_[i++](last_epoch_); });
+  return changed([&](double lr) { return lr * LRLambda(lambdas_[i++])(last_epoch_); });
 }
 void MultiplicativeLR::state(SchedulerState& state) {
   LRScheduler::state(state);

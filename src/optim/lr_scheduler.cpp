@@ -4,11 +4,18 @@
 
 #include "base/text.h"
 #include "base/warn.h"
+#include "nn/tree_guard.h"
 #include "optim/load_problems.h"
 #include "optim/schedule_arithmetic.h"
 #include "tenon/error.h"
 
 namespace tenon::optim::lr_scheduler {
+
+using nn::detail::Guard;
+
+namespace {
+constexpr const char* kDuring = "the scheduler took a step";
+}
 
 LRScheduler::LRScheduler(std::string type_name, Optimizer& optimizer)
     : type_name_(std::move(type_name)), optimizer_(&optimizer) {}
@@ -19,7 +26,7 @@ LRScheduler::LRScheduler(std::string type_name, Optimizer& optimizer, std::int64
   last_epoch_ = last_epoch;
 }
 
-LRScheduler::~LRScheduler() = default;
+LRScheduler::~LRScheduler() { nn::detail::GuardList::destroyed(this); }
 
 void LRScheduler::initial_step() {
   check();
@@ -40,14 +47,18 @@ void LRScheduler::initial_step() {
 void LRScheduler::begin() {
   // However the step ends.
   struct Initial {
-    explicit Initial(bool& flag) : initial(flag) { initial = true; }
-    ~Initial() { initial = false; }
+    Initial(bool& flag, const Guard& on_it) : initial(flag), guard(on_it) { initial = true; }
+    ~Initial() {
+      if (!guard.is_gone()) initial = false;
+    }
     Initial(const Initial&) = delete;
     Initial& operator=(const Initial&) = delete;
     bool& initial;
+    const Guard& guard;
   };
+  const Guard guard(static_cast<const void*>(this), kDuring);
   step_count_ = 0;
-  const Initial initial(is_initial_);
+  const Initial initial(is_initial_, guard);
   advance({});
 }
 
@@ -67,8 +78,17 @@ void LRScheduler::warn_of_order() const {
       "learning rate schedule is skipped");
 }
 
+// Handlers of warnings, functions of the user's and classes derived from it may do what they like,
+// but for destroying the scheduler or its optimizer.
 void LRScheduler::advance(std::optional<double> epoch) {
+  const Guard guard(static_cast<const void*>(this), kDuring);
+  const Guard on_optimizer(static_cast<const void*>(optimizer_), kDuring);
+  const auto check = [&] {
+    guard.check();
+    on_optimizer.check();
+  };
   warn_of_order();
+  check();
   std::optional<std::int64_t> whole;
   if (epoch) {
     warn(
@@ -76,37 +96,45 @@ void LRScheduler::advance(std::optional<double> epoch) {
         "possible. Please use `scheduler.step()` to step the scheduler. With it the closed form is "
         "used instead of the chainable form, where available");
     whole = static_cast<std::int64_t>(*epoch);
+    check();
   }
   ++step_count_;
   try {
     update(whole);
   } catch (...) {
-    --step_count_;
+    if (!guard.is_gone()) --step_count_;
     throw;
   }
 }
 
 void LRScheduler::update(std::optional<std::int64_t> epoch) {
+  const Guard guard(static_cast<const void*>(this), kDuring);
+  const Guard on_optimizer(static_cast<const void*>(optimizer_), kDuring);
   const std::int64_t before = last_epoch_;
   last_epoch_ = epoch ? *epoch : last_epoch_ + 1;
   try {
     std::optional<std::vector<double>> lrs;
     if (epoch) lrs = closed_form_lr();
+    guard.check();
     if (!lrs) lrs = current_lr();
+    guard.check();
+    on_optimizer.check();
     if (lrs->size() != groups().size()) {
       throw ValueError(concat(type_name_, " gives ", lrs->size(), " learning rates, but there are ",
                               groups().size(), " parameter groups"));
     }
     write(*lrs);
+    guard.check();
+    on_optimizer.check();
   } catch (...) {
-    last_epoch_ = before;
+    if (!guard.is_gone()) last_epoch_ = before;
     throw;
   }
   keep_last_lr();
 }
 
 void LRScheduler::write(const std::vector<double>& lrs) {
-  for (std::size_t i = 0; i < lrs.size(); ++i) groups()[i]["lr"] = lrs[i];
+  for (std::size_t i = 0; i < lrs.size() && i < groups().size(); ++i) groups()[i]["lr"] = lrs[i];
 }
 
 void LRScheduler::keep_last_lr() {
@@ -127,8 +155,14 @@ std::vector<double> LRScheduler::current_lr() const {
 std::optional<std::vector<double>> LRScheduler::closed_form_lr() const { return {}; }
 
 std::vector<double> LRScheduler::changed(const std::function<double(double lr)>& change) const {
+  // The function may be the user's, who may add groups.
   std::vector<double> lrs;
-  for (const ParamGroup& group : groups()) lrs.push_back(change(group.real("lr")));
+  for (const ParamGroup& group : groups()) lrs.push_back(group.real("lr"));
+  const Guard guard(static_cast<const void*>(this), kDuring);
+  for (double& lr : lrs) {
+    lr = change(lr);
+    guard.check();
+  }
   return lrs;
 }
 
@@ -139,8 +173,12 @@ std::vector<double> LRScheduler::based(
                             type_name_, " was made for ", base_lrs_.size(),
                             ": make it anew after adding a group"));
   }
-  std::vector<double> lrs;
-  for (const double base_lr : base_lrs_) lrs.push_back(function(base_lr));
+  std::vector<double> lrs = base_lrs_;
+  const Guard guard(static_cast<const void*>(this), kDuring);
+  for (double& lr : lrs) {
+    lr = function(lr);
+    guard.check();
+  }
   return lrs;
 }
 

@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "base/text.h"
 #include "base/warn.h"
+#include "nn/tree_guard.h"
 #include "nn/zero_grad.h"
 #include "optim/state.h"
 #include "tenon/autograd.h"
 #include "tenon/error.h"
 
 namespace tenon::optim {
+
+using nn::detail::Guard;
 
 Params::Params(const std::vector<std::pair<std::string, Tensor>>& named) {
   for (const auto& [name, tensor] : named) {
@@ -32,7 +36,7 @@ Optimizer::Optimizer(std::string type_name, NamedValues defaults)
     : type_name_(std::move(type_name)),
       defaults_(std::move(defaults)),
       state_(std::make_unique<State>()) {}
-Optimizer::~Optimizer() = default;
+Optimizer::~Optimizer() { nn::detail::GuardList::destroyed(this); }
 
 void Optimizer::add_groups(std::vector<ParamGroup> groups) {
   if (groups.empty()) throw ValueError("optimizer got an empty parameter list");
@@ -53,7 +57,11 @@ void Optimizer::check_new_group(const ParamGroup& group) const {
     }
   }
   std::unordered_set<const void*> there;
-  for (const ParamGroup& other : groups_) {
+  std::vector<const ParamGroup*> others;
+  for (const ParamGroup& other : groups_) others.push_back(&other);
+  for (const ParamGroup& other : state_->waiting) others.push_back(&other);
+  for (const ParamGroup* one : others) {
+    const ParamGroup& other = *one;
     if (other.param_names().empty() != group.param_names().empty()) {
       throw ValueError(
           concat("all optimizer param groups should be with/without names. cannot add param group ",
@@ -87,39 +95,73 @@ void Optimizer::add_param_group(ParamGroup group) {
   for (const auto& [name, value] : defaults_) group.set_default(name, value);
   check(group, true);
   check_new_group(group);
-  groups_.push_back(std::move(group));
+  (state_->going_through != 0 ? state_->waiting : groups_).push_back(std::move(group));
+}
+
+void Optimizer::add_waiting() {
+  if (state_->going_through != 0 || state_->waiting.empty()) return;
+  for (ParamGroup& group : std::exchange(state_->waiting, {})) groups_.push_back(std::move(group));
 }
 
 void Optimizer::update_groups() {
   const NoGradScope no_grad;
-  for (const ParamGroup& group : groups_) check(group, false);
-  for (ParamGroup& group : groups_) update(group);
+  const Guard guard(static_cast<const void*>(this), "the optimizer took a step");
+  // However it ends.
+  struct Finally {
+    Optimizer& optimizer;
+    const Guard& guard;
+    ~Finally() {
+      try {
+        if (!guard.is_gone()) optimizer.add_waiting();
+      } catch (...) {  // without memory they wait on
+        return;
+      }
+    }
+  } const finally{*this, guard};
+  const auto for_each_group = [&](auto f) {
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      {
+        const GoingThrough going(*this, guard);
+        f(groups_[i]);
+      }
+      guard.check();
+      add_waiting();
+    }
+  };
+  for_each_group([this](const ParamGroup& group) { check(group, false); });
+  for_each_group([this](ParamGroup& group) { update(group); });
 }
 
-void Optimizer::step() {
-  step_called_ = has_scheduler_;
-  step_pre_.run(*this);
-  update_groups();
-  step_post_.run(*this);
-}
+void Optimizer::step() { step(nullptr); }
 
 Tensor Optimizer::step(const std::function<Tensor()>& closure) {
+  const Guard guard(static_cast<const void*>(this), "the optimizer took a step");
   step_called_ = has_scheduler_;
-  step_pre_.run(*this);
+  step_pre_.run(guard, *this);
   Tensor loss;
   if (closure) {
     const GradModeScope grad(true);
     loss = closure();
+    guard.check();
   }
   update_groups();
-  step_post_.run(*this);
+  step_post_.run(guard, *this);
   return loss;
 }
 
 void Optimizer::zero_grad(const nn::ZeroGradOptions& options) {
-  for (const ParamGroup& group : groups_) {
-    for (const Tensor& parameter : group.params()) nn::zero_grad(parameter, options.set_to_none);
+  const bool set_to_none = options.set_to_none;
+  const Guard guard(static_cast<const void*>(this), "zero_grad() was running");
+  {
+    const GoingThrough going(*this, guard);
+    for (const ParamGroup& group : groups_) {
+      for (const Tensor& parameter : group.params()) {
+        nn::zero_grad(parameter, set_to_none);
+        guard.check();
+      }
+    }
   }
+  add_waiting();
 }
 
 NamedValues& Optimizer::state(const Tensor& parameter) {

@@ -8,7 +8,11 @@
 
 namespace tenon::optim::lr_scheduler {
 
+using nn::detail::Guard;
+
 namespace {
+
+constexpr const char* kDuring = "the scheduler took a step";
 
 std::vector<LRScheduler*> pointers(const std::vector<SchedulerPart>& parts) {
   std::vector<LRScheduler*> all;
@@ -103,13 +107,16 @@ std::size_t SequentialLR::index_at(std::int64_t epoch) const {
 
 void SequentialLR::advance(std::optional<double> epoch) {
   if (epoch) throw TypeError("SequentialLR.step() takes no epoch");
+  const Guard guard(static_cast<const void*>(this), kDuring);
   const std::size_t index = index_at(last_epoch_ + 1);
-  LRScheduler* part = schedulers_[index].get();
+  const SchedulerPart part_held = schedulers_[index];
+  LRScheduler* part = part_held.get();
   if (index > 0 && milestones_[index - 1] == last_epoch_ + 1) {
     part->update(0);
   } else {
     part->advance({});
   }
+  guard.check();
   ++last_epoch_;
   last_lr_ = part->get_last_lr();
 }
@@ -145,7 +152,12 @@ void ChainedScheduler::check() const {
 
 void ChainedScheduler::advance(std::optional<double> epoch) {
   if (epoch) throw TypeError("ChainedScheduler.step() takes no epoch");
-  for (const SchedulerPart& part : schedulers_) part.get()->advance({});
+  const Guard guard(static_cast<const void*>(this), kDuring);
+  for (std::size_t i = 0; i < schedulers_.size(); ++i) {
+    const SchedulerPart part = schedulers_[i];
+    part.get()->advance({});
+    guard.check();
+  }
   keep_last_lr();
 }
 

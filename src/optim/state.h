@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/nn/guard.h"
 #include "tenon/optim/optimizer.h"
 
 namespace tenon::optim {
@@ -16,6 +17,11 @@ struct Optimizer::State {
     NamedValues kept;
     Value key, other;
   };
+  // While the groups are gone through, new ones wait here, because user code (operators of
+  // user-defined tensors, a class derived from Optimizer) may add some.
+  int going_through = 0;
+  std::vector<ParamGroup> waiting;
+
   std::deque<Entry> entries;  // they stay where they are
   // Places in `entries`. The cell is what stays the same when a parameter's content is swapped.
   std::unordered_map<const void*, std::size_t> places;
@@ -32,6 +38,25 @@ struct Optimizer::State {
     }
     return entries[place->second];
   }
+};
+
+// The groups stay where they are while there is one.
+class Optimizer::GoingThrough {
+ public:
+  GoingThrough(Optimizer& optimizer, const nn::detail::Guard& guard) noexcept
+      : optimizer_(optimizer), guard_(guard) {
+    ++optimizer.state_->going_through;
+  }
+  ~GoingThrough() {
+    if (guard_.is_gone()) return;
+    --optimizer_.state_->going_through;
+  }
+  GoingThrough(const GoingThrough&) = delete;
+  GoingThrough& operator=(const GoingThrough&) = delete;
+
+ private:
+  Optimizer& optimizer_;
+  const nn::detail::Guard& guard_;
 };
 
 // All that a load is going to change.

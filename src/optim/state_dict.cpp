@@ -10,6 +10,8 @@
 
 namespace tenon::optim {
 
+using nn::detail::Guard;
+
 namespace {
 
 // Where parameters are in all groups together; one that comes again has its first place.
@@ -26,12 +28,13 @@ std::unordered_map<const void*, std::int64_t> indices_of(const std::vector<Param
 }
 
 template <class Hooks>
-Value replaced(const Hooks& hooks, Optimizer& optimizer, Value state_dict) {
+Value replaced(const Hooks& hooks, const Guard& guard, Optimizer& optimizer, Value state_dict) {
   const auto entries = hooks.snapshot();
   if (!entries) return state_dict;
   for (const auto& entry : *entries) {
-    if (std::optional<Value> other = hooks.function(entry)(optimizer, state_dict))
-      state_dict = *std::move(other);
+    std::optional<Value> other = Hooks::function(entry)(optimizer, state_dict);
+    guard.check();
+    if (other) state_dict = *std::move(other);
   }
   return state_dict;
 }
@@ -130,7 +133,8 @@ const Value& entry_of(const Value& state_dict, const char* name, Value::Kind kin
 }  // namespace
 
 Value Optimizer::state_dict() {
-  state_dict_pre_.run(*this);
+  const Guard guard(static_cast<const void*>(this), "state_dict() was running");
+  state_dict_pre_.run(guard, *this);
   const auto indices = indices_of(groups_);
   std::vector<Value::Entry> state;
   for (const State::Entry& entry : state_->entries) {
@@ -153,7 +157,7 @@ Value Optimizer::state_dict() {
   }
   Value result = Value::dict(
       {{"state", Value::dict(std::move(state))}, {"param_groups", Value::list(std::move(groups))}});
-  return replaced(state_dict_post_, *this, std::move(result));
+  return replaced(state_dict_post_, guard, *this, std::move(result));
 }
 
 // Note [Loading an optimizer]
@@ -301,10 +305,24 @@ void Optimizer::check_state(const Value& state, const Tensor& parameter, const s
 }
 
 void Optimizer::load_state_dict(const Value& state_dict) {
-  Plan plan = plan_load(replaced(load_pre_, *this, state_dict));
-  groups_ = std::move(plan.groups);
-  *state_ = std::move(plan.state);
-  load_post_.run(*this);
+  const Guard guard(static_cast<const void*>(this), "load_state_dict() was running");
+  const Value incoming = replaced(load_pre_, guard, *this, state_dict);
+  if (state_->going_through != 0) {
+    throw Error(concat("this ", type_name_,
+                       " cannot be loaded while it goes through its groups: a step is using what "
+                       "it keeps. Load it before or afterwards, or in a hook"));
+  }
+  Plan plan;
+  {
+    const GoingThrough going(*this, guard);
+    plan = plan_load(incoming);
+    guard.check();
+  }
+  groups_.swap(plan.groups);
+  state_->entries.swap(plan.state.entries);
+  state_->places.swap(plan.state.places);
+  add_waiting();
+  load_post_.run(guard, *this);
 }
 
 }  // namespace tenon::optim

@@ -115,7 +115,7 @@ TEST(LazyLoadHooks, AModuleThatAHookMakesLazyAgainIsRefused) {
     const Tensor before = net.b->weight->detach().clone();
     net.register_load_state_dict_post_hook(
         [&](Module&, IncompatibleKeys&) { net.a->weight = uninitialized_parameter(); });
-    expect_error<LoadError>([&] { load_any(net, state, file); }, "\"a.weight\" lost its shape");
+    expect_error<LoadError>([&] { load_any(net, state, file); }, "\"a.weight\" has left its place");
     EXPECT_TRUE(equal(net.b->weight, before));
   });
 }
@@ -135,7 +135,7 @@ TEST(LazyLoadHooks, ATensorThatUserCodeReplacesIsNotWrittenBeyond) {
   state.set("_extra_state", Value(1));
   save(state, dir.file("net.pth"));
   expect_error<LoadError>([&] { load_into(net, dir.file("net.pth")); },
-                          "is of shape [4, 3000], and is read into a tensor of 8 elements");
+                          "\"weight\" has left its place");
 }
 
 TEST(LazyLoadInto, GivesEachTensorMemoryOfItsOwn) {

@@ -76,10 +76,10 @@ class Callable<R(A...)> : public Module {
   }
 
   R operator()(A... args) {
-    return located([&]() -> R {
+    return located([&](const detail::Guard& guard) -> R {
       if (pre_hooks_.empty() && hooks_.empty() && !detail::has_global_forward_hooks()) [[likely]]
         return forward(std::forward<A>(args)...);
-      return call(Args(std::forward<A>(args)...));
+      return call(guard, Args(std::forward<A>(args)...));
     });
   }
   // The rest of the arguments made from nothing.
@@ -104,8 +104,9 @@ class Callable<R(A...)> : public Module {
 
   std::any invoke(Arguments args) override {
     if (args.size() > sizeof...(A)) detail::throw_wrong_arguments(*this, args.size(), sizeof...(A));
-    return std::any(
-        located([&]() -> R { return call(from_any(args, std::index_sequence_for<A...>())); }));
+    return std::any(located([&](const detail::Guard& guard) -> R {
+      return call(guard, from_any(args, std::index_sequence_for<A...>()));
+    }));
   }
   Tensor invoke(const Tensor& input) override {
     if constexpr (kMapsTensors) {
@@ -138,12 +139,14 @@ class Callable<R(A...)> : public Module {
   }
   static constexpr bool kMapsTensors = maps_tensors();
 
+  // While it runs, the module is kept if it leaves its place.
   template <class F>
   R located(F&& f) {
+    const detail::Guard guard(static_cast<const Module&>(*this), "it was called");
     try {
-      return f();
+      return f(guard);
     } catch (Error& error) {
-      detail::add_place(error, *this);
+      if (!guard.is_gone()) detail::add_place(error, *this);
       throw;
     }
   }
@@ -153,10 +156,10 @@ class Callable<R(A...)> : public Module {
         Args(std::forward<B>(args)..., std::tuple_element_t<sizeof...(Given) + Left, Args>()...));
   }
   R call_or_forward(Args args) {
-    return located([&]() -> R {
+    return located([&](const detail::Guard& guard) -> R {
       if (pre_hooks_.empty() && hooks_.empty() && !detail::has_global_forward_hooks())
         return run(args);
-      return call(std::move(args));
+      return call(guard, std::move(args));
     });
   }
   R run(Args& args) {
@@ -186,8 +189,8 @@ class Callable<R(A...)> : public Module {
     return Args(one(std::type_identity<std::tuple_element_t<I, Args>>(), I)...);
   }
 
-  R call(Args args) {
-    Run run_{*this, std::move(args), {}, {}};
+  R call(const detail::Guard& guard, Args args) {
+    Run run_{*this, guard, std::move(args), {}, {}};
     try {
       return run_.all();
     } catch (...) {
@@ -199,6 +202,7 @@ class Callable<R(A...)> : public Module {
   // One call with its hooks; remembers which always-called ones have run.
   struct Run {
     Callable& module;
+    const detail::Guard& guard;
     Args args;
     std::optional<R> result;
     std::vector<std::uint64_t> ran;
@@ -206,21 +210,23 @@ class Callable<R(A...)> : public Module {
     R all() {
       if (const auto& global = detail::global_forward_pre_hooks(); !global.empty()) {
         Arguments erased = erase(std::index_sequence_for<A...>());
-        global.run(module, erased);
+        global.run(guard, module, erased);
         if (erased.size() != sizeof...(A))
           detail::throw_wrong_arguments(module, erased.size(), sizeof...(A));
         args = module.from_any(erased, std::index_sequence_for<A...>());
       }
       // (nvcc takes a line that begins with the word module for one of C++20's.)
       const auto& own = module.pre_hooks_;
-      own.run(module, args);
+      own.run(guard, module, args);
       result.emplace(module.run(args));
+      guard.check();
       post_hooks(false);
       return std::move(*result);
     }
 
     void after_failure() noexcept {
       if constexpr (std::is_default_constructible_v<R>) {
+        if (guard.is_gone()) return;
         try {
           if (!result) result.emplace();
           post_hooks(true);
@@ -238,6 +244,7 @@ class Callable<R(A...)> : public Module {
           guarded(failed, true, [&] {
             std::any erased(*result);
             for_all.function(entry)(module, erase(std::index_sequence_for<A...>()), erased);
+            guard.check();
             R* replaced = std::any_cast<R>(&erased);
             if (replaced == nullptr)
               detail::throw_wrong_argument(module, sizeof...(A), erased.type(), typeid(R));
@@ -248,7 +255,10 @@ class Callable<R(A...)> : public Module {
       if (const auto own = module.hooks_.snapshot()) {
         for (const auto& entry : *own) {
           if (!begins(entry.id, entry.always_call, failed)) continue;
-          guarded(failed, false, [&] { module.hooks_.function(entry)(module, args, *result); });
+          guarded(failed, false, [&] {
+            detail::HookList<ForwardHook>::function(entry)(module, args, *result);
+            guard.check();
+          });
         }
       }
     }
@@ -260,9 +270,10 @@ class Callable<R(A...)> : public Module {
       return true;
     }
     template <class F>
-    static void guarded(bool failed, bool global, F&& f) {
+    void guarded(bool failed, bool global, F&& f) const {
       if (!failed) return f();
       try {
+        guard.check();
         f();
       } catch (...) {
         detail::warn_silenced(global);

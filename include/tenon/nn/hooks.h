@@ -6,7 +6,8 @@
 //
 // Hooks run in the order they were registered, prepended ones before the others. A hook may
 // register and remove hooks, itself included: that counts from the next call on. Hooks are given
-// the module they run for and must not capture it: a clone has the same hooks.
+// the module they run for and must not capture it: a clone has the same hooks. What else a hook may
+// do to modules is said in tenon/nn/module.h.
 #pragma once
 
 #include <any>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "tenon/api.h"
+#include "tenon/nn/guard.h"
 #include "tenon/removable_handle.h"
 #include "tenon/tensor.h"
 
@@ -89,10 +91,14 @@ class HookList : public HookEntries {
   static const F& function(const Entry& entry) noexcept {
     return static_cast<const Held&>(*entry.hook).function;
   }
+  // Error if one of them destroys what they are hooks of; the others do not run then.
   template <class... A>
-  void run(A&&... args) const {
+  void run(const Guard& guard, A&&... args) const {
     if (const Snapshot entries = snapshot()) {
-      for (const Entry& entry : *entries) function(entry)(args...);
+      for (const Entry& entry : *entries) {
+        function(entry)(args...);
+        guard.check();
+      }
     }
   }
 

@@ -105,7 +105,9 @@ class Lazy<M, Mixin, R(A...)> : public M, public Mixin {
     // It captures nothing, so that a clone's does what it should.
     hook_ = this->register_forward_pre_hook([](Module& called, typename M::Args& given) {
                   auto& self = static_cast<Lazy&>(static_cast<M&>(called));
+                  const detail::Guard guard(called, "it was initialized");
                   std::apply([&](auto&... each) { self.initialize_parameters(each...); }, given);
+                  guard.check();
                   self.initialized();
                 })
                 .id();

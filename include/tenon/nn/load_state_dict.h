@@ -6,6 +6,12 @@
 // children before parents, which may edit the lists of keys; then strictness. Stage: everything
 // that allocates or is somebody else's code. Commit: pointers and bytes, nothing that fails. Up to
 // the commit the module is untouched, and an error has every problem that was found.
+//
+// PyTorch has each tensor loaded before the next module's hooks run. Here nothing is in place
+// before the commit, so user code that takes a tensor out, replaces it or swaps it after the load
+// has decided about it would send the loaded value elsewhere: LoadError, with nothing loaded.
+// Before that (a pre-hook, for its own module and those in it) and afterwards (a committed hook) it
+// may.
 #pragma once
 
 #include <cstdint>

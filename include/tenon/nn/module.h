@@ -21,6 +21,20 @@
 // Threads: any number may read a module, forward included. Loading, converting, assigning to slots
 // and registering are writing: nobody else may use the module meanwhile. To replace the weights of
 // a model that is in use, see docs/guide/hot_reload.md.
+//
+// User code that runs meanwhile (hooks, functions given to apply and convert, overridden functions,
+// operators of user-defined tensors) may change modules, also those that are being gone through:
+//  - Another tensor or module under a name that stays takes effect for what has not been reached.
+//  - Entries that come or go in a list (parameters, buffers, children of one module) that is being
+//    gone through are an Error, as in Python ("dictionary changed size during iteration"), thrown
+//    when the function comes back to that list. In every other list they take effect for what has
+//    not been reached.
+//  - A module that leaves its place lives until what is running in it is done. To destroy the
+//    module whose function was called is an Error, too; it is thrown without the module being
+//    touched.
+// Conversions and loads change nothing if they throw. A tensor that leaves its place after a
+// conversion has reached it is converted all the same, and what has taken its place stays; for
+// loads see tenon/nn/load_state_dict.h.
 #pragma once
 
 #include <any>
@@ -171,7 +185,8 @@ class TENON_API Module {
 
   // Changing all of it. Each returns the module.
 
-  // Children first, then the module; one that has several names comes once for each.
+  // Children first, then the module; one that has several names comes once for each. The children
+  // are those that a module has when apply comes to it, whatever f does to the list.
   Module& apply(const std::function<void(Module&)>& f);
   // A class may do more; it is asked for each of its places.
   virtual Module& train(bool mode = true);

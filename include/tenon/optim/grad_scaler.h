@@ -46,6 +46,7 @@ class TENON_API GradScaler {
   // ValueError for a growth factor of 1 or less, a backoff factor that is not between 0 and 1, or a
   // scale that is no positive float.
   explicit GradScaler(const GradScalerOptions& options = {});
+  ~GradScaler();
   GradScaler(const GradScaler&) = delete;
   GradScaler& operator=(const GradScaler&) = delete;
 

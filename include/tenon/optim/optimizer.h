@@ -10,6 +10,10 @@
 // An optimizer holds parameters, not their names: it follows a parameter whose content is swapped,
 // and is left with the old one where a load assigns another (stale_parameters says which). What it
 // keeps is written and read as PyTorch does, in both directions.
+//
+// Hooks and closures may do anything to the optimizer but destroy it, which is an Error. Code that
+// runs while a group is being updated (operators of user-defined tensors) may add groups, which
+// then come after that one; a load is an Error there.
 #pragma once
 
 #include <cstddef>
@@ -167,11 +171,13 @@ class TENON_API Optimizer {
 
  private:
   friend class lr_scheduler::LRScheduler;
+  class GoingThrough;
   struct Plan;
   struct State;
 
   void check_new_group(const ParamGroup& group) const;
   void update_groups();
+  void add_waiting();
   Plan plan_load(const Value& state_dict) const;
   NamedValues kept_of(const Value& state, const Tensor& parameter, const ParamGroup& group) const;
   // Adds what is wrong with it to the problems.

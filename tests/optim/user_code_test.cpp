@@ -1,0 +1,248 @@
+// User code that changes an optimizer, a scheduler or a scaler while it is at work: hooks, closures,
+// functions of schedules, and operators of user-defined tensors.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/matchers.h"
+
+namespace tenon::optim {
+namespace {
+
+using testing::HasSubstr;
+
+std::string message_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+Tensor parameter_with_grad(double value = 1) {
+  const Tensor parameter = nn::make_parameter(full({2}, value));
+  parameter.set_grad(ones({2}));
+  return parameter;
+}
+
+// What its operators do before they are carried out, once.
+std::function<void()> deed;
+
+class BusyTensor final : public Wrapper<BusyTensor> {
+ public:
+  explicit BusyTensor(Tensor payload) : Wrapper(payload), elem(std::move(payload)) {}
+  static Tensor unwrap(const Tensor& tensor) {
+    const auto* busy = tensor.as<BusyTensor>();
+    return busy != nullptr ? busy->elem : tensor;
+  }
+  std::optional<Value> dispatch(const OpCall& call) const override {
+    if (const auto once = std::exchange(deed, nullptr)) once();
+    const Value result = call.call_with(unwrap);
+    if (call.name().ends_with("_")) return Value(call.tensors()[0]);
+    if (call.is_any<op::detach, op::clone>()) return make_tensor<BusyTensor>(result.as_tensor());
+    return result;
+  }
+  Tensor elem;
+};
+
+Tensor busy_parameter() {
+  const Tensor parameter = nn::make_parameter(make_tensor<BusyTensor>(ones({2})));
+  parameter.set_grad(ones({2}));
+  return parameter;
+}
+
+struct AtEnd {
+  ~AtEnd() { deed = nullptr; }
+};
+
+using Deed = std::function<void(std::unique_ptr<SGD>&)>;
+
+void add_groups(Optimizer& optimizer) {
+  for (int i = 0; i < 20; ++i)
+    optimizer.add_param_group(ParamGroup(Params{parameter_with_grad()}, {}));
+}
+
+// Everything that runs user code, with user code that does all of this.
+TEST(OptimizerUserCode, MayDoAnythingInAHookOrAClosure) {
+  using Run = std::function<void(SGD&, const std::function<void()>&)>;
+  const std::vector<Run> runs{
+      [](SGD& sgd, const auto& f) {
+        sgd.register_step_pre_hook([f](Optimizer&) { f(); });
+        sgd.register_step_pre_hook(
+            [](Optimizer& one) { EXPECT_FALSE(one.param_groups().empty()); });
+        sgd.step();
+      },
+      [](SGD& sgd, const auto& f) {
+        sgd.register_step_post_hook([f](Optimizer&) { f(); });
+        sgd.register_step_post_hook(
+            [](Optimizer& one) { EXPECT_FALSE(one.param_groups().empty()); });
+        sgd.step();
+      },
+      [](SGD& sgd, const auto& f) {
+        sgd.step([f] {
+          f();
+          return ones({});
+        });
+      },
+      [](SGD& sgd, const auto& f) {
+        sgd.register_state_dict_pre_hook([f](Optimizer&) { f(); });
+        (void)sgd.state_dict();
+      },
+      [](SGD& sgd, const auto& f) {
+        sgd.register_state_dict_post_hook([f](Optimizer&, const Value&) -> std::optional<Value> {
+          f();
+          return {};
+        });
+        (void)sgd.state_dict();
+      },
+      [](SGD& sgd, const auto& f) {
+        const Value state = sgd.state_dict();
+        sgd.register_load_state_dict_pre_hook(
+            [f](Optimizer&, const Value&) -> std::optional<Value> {
+              f();
+              return {};
+            });
+        sgd.load_state_dict(state);
+      },
+      [](SGD& sgd, const auto& f) {
+        const Value state = sgd.state_dict();
+        sgd.register_load_state_dict_post_hook([f](Optimizer&) { f(); });
+        sgd.load_state_dict(state);
+      },
+  };
+  const std::vector<Deed> deeds{
+      [](auto& sgd) { add_groups(*sgd); },
+      [](auto& sgd) { sgd->load_state_dict(sgd->state_dict()); },
+      [](auto& sgd) { sgd->step(); },
+      [](auto& sgd) { sgd->zero_grad(); },
+      [](auto& sgd) { sgd->register_step_post_hook([](Optimizer&) {}); },
+      [](auto&) { throw ValueError("thrown"); },
+  };
+  for (const Run& run : runs) {
+    for (const Deed& each : deeds) {
+      auto sgd = std::make_unique<SGD>(Params{parameter_with_grad()}, SGDOptions{.lr = 0.1});
+      int calls = 0;
+      try {
+        run(*sgd, [&] {
+          if (++calls == 1) each(sgd);
+        });
+      } catch (const Error&) {
+        EXPECT_GT(calls, 0);
+      }
+      EXPECT_GT(calls, 0);
+      sgd->load_state_dict(sgd->state_dict());
+      sgd->step();
+    }
+    auto sgd = std::make_unique<SGD>(Params{parameter_with_grad()}, SGDOptions{.lr = 0.1});
+    SGD& itself = *sgd;
+    EXPECT_THAT(message_of([&] { run(itself, [&] { sgd.reset(); }); }),
+                HasSubstr("was destroyed by user code"));
+  }
+}
+
+TEST(OptimizerUserCode, ThatAddsGroupsWhileOneIsUpdatedHasThemUpdatedAfterIt) {
+  const AtEnd end;
+  const Tensor busy = busy_parameter(), late = parameter_with_grad();
+  SGD sgd({busy}, {.lr = 0.5, .momentum = 0.9});
+  deed = [&] {
+    sgd.add_param_group(ParamGroup(Params{late}, {}));
+    EXPECT_THAT(message_of([&] { sgd.add_param_group(ParamGroup(Params{late}, {})); }),
+                HasSubstr("more than one parameter group"));
+    add_groups(sgd);
+  };
+  sgd.step();
+  EXPECT_EQ(sgd.param_groups().size(), 22U);
+  EXPECT_EQ(late.sum().item<double>(), 1.0);
+  EXPECT_EQ(BusyTensor::unwrap(busy).sum().item<double>(), 1.0);
+}
+
+TEST(OptimizerUserCode, ThatLoadsWhileAGroupIsUpdatedIsAnError) {
+  const AtEnd end;
+  SGD sgd({busy_parameter()}, {.lr = 0.5, .momentum = 0.9});
+  deed = [&] { sgd.load_state_dict(sgd.state_dict()); };
+  EXPECT_THAT(message_of([&] { sgd.step(); }), HasSubstr("cannot be loaded while"));
+  sgd.load_state_dict(sgd.state_dict());
+  sgd.step();
+}
+
+TEST(OptimizerUserCode, MayAddGroupsWhileGradientsAreSetToZero) {
+  const AtEnd end;
+  const Tensor parameter = nn::make_parameter(ones({2}));
+  parameter.set_grad(make_tensor<BusyTensor>(ones({2})));
+  SGD sgd({parameter}, {.lr = 0.5});
+  deed = [&] { add_groups(sgd); };
+  sgd.zero_grad({.set_to_none = false});
+  EXPECT_EQ(sgd.param_groups().size(), 21U);
+}
+
+TEST(SchedulerUserCode, MayAddGroupsOrStepAgain) {
+  const std::vector<std::function<void(SGD&, lr_scheduler::LRScheduler*)>> deeds{
+      [](SGD& sgd, auto*) { add_groups(sgd); },
+      [](SGD&, auto* scheduler) { scheduler->step(); },
+      [](SGD&, auto* scheduler) { scheduler->load_state_dict(scheduler->state_dict()); },
+      [](SGD& sgd, auto*) { sgd.param_groups().clear(); },
+      [](SGD&, auto*) { throw ValueError("thrown"); },
+  };
+  for (std::size_t kind = 0; kind < 3; ++kind) {
+    for (const auto& each : deeds) {
+      SGD sgd({parameter_with_grad()}, {.lr = 0.5, .momentum = 0.9});
+      add_groups(sgd);
+      std::unique_ptr<lr_scheduler::LRScheduler> scheduler;
+      bool waits = false;
+      const auto f = [&](auto) {
+        if (std::exchange(waits, false)) each(sgd, scheduler.get());
+        return 0.5;
+      };
+      if (kind == 0) scheduler = std::make_unique<lr_scheduler::LambdaLR>(sgd, f);
+      if (kind == 1) scheduler = std::make_unique<lr_scheduler::MultiplicativeLR>(sgd, f);
+      if (kind == 2) {
+        scheduler = std::make_unique<lr_scheduler::CyclicLR>(
+            sgd, 0.1, 0.2, lr_scheduler::CyclicLROptions{.scale_fn = f});
+      }
+      sgd.step();
+      waits = true;
+      try {
+        scheduler->step();
+      } catch (const Error&) {
+      }
+      EXPECT_FALSE(waits);
+      (void)scheduler->state_dict();
+    }
+  }
+}
+
+TEST(SchedulerUserCode, ThatDestroysTheSchedulerOrItsOptimizerIsAnError) {
+  for (const bool optimizer : {false, true}) {
+    auto sgd = std::make_unique<SGD>(Params{parameter_with_grad()}, SGDOptions{.lr = 0.5});
+    std::unique_ptr<lr_scheduler::LRScheduler> scheduler;
+    bool waits = false;
+    scheduler = std::make_unique<lr_scheduler::LambdaLR>(*sgd, [&](auto) {
+      if (waits && optimizer) sgd.reset();
+      if (waits && !optimizer) scheduler.reset();
+      return 0.5;
+    });
+    sgd->step();
+    waits = true;
+    auto& itself = *scheduler;
+    EXPECT_THAT(message_of([&] { itself.step(); }), HasSubstr("was destroyed by user code"));
+  }
+}
+
+TEST(ScalerUserCode, MayUpdateTheScalerWhileGradientsAreUnscaled) {
+  const AtEnd end;
+  const Tensor parameter = nn::make_parameter(ones({2}));
+  parameter.set_grad(make_tensor<BusyTensor>(ones({2})));
+  SGD sgd({parameter}, {.lr = 0.5});
+  amp::GradScaler scaler({.device = "cpu", .init_scale = 4});
+  (void)scaler.scale(ones({}));
+  deed = [&] { scaler.update(2.0); };
+  scaler.unscale_(sgd);
+  EXPECT_EQ(scaler.get_scale(), 2.0);
+}
+
+}  // namespace
+}  // namespace tenon::optim
