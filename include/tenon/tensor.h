@@ -414,8 +414,9 @@ class TENON_API WeakTensor {
 // grad, history, hooks and version. What stays is who they are: every handle, in a module, an
 // optimizer or a container, sees the other's content.
 //
-// SwapError, with nothing changed, if either has live views, is saved for a backward pass, or
-// contains the other (a user-defined tensor and its payload, a parameter and its own grad). A
+// SwapError, with nothing changed, if either has live views, is saved for a backward pass (itself
+// or a view of it: linear saves the transpose of its weight), or contains the other (a user-defined
+// tensor and its payload, a parameter and its own grad). What retain_grad keeps goes along. A
 // gradient accumulator does not stand in the way, but is poisoned: a backward pass recorded before
 // the swap raises when it gets there. Swapping a tensor with itself does nothing.
 TENON_API void swap_tensors(const Tensor& a, const Tensor& b);

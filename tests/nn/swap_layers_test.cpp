@@ -163,7 +163,8 @@ void expect_same(const std::map<std::string, Tensor>& now,
                  const std::map<std::string, Tensor>& before) {
   for (const auto& [name, grad] : before) {
     ASSERT_EQ(now.at(name).defined(), grad.defined()) << name;
-    if (grad.defined()) EXPECT_TRUE(equal(now.at(name), grad)) << name;
+    if (!grad.defined()) continue;
+    EXPECT_TRUE(equal(now.at(name), grad)) << name;
   }
 }
 

@@ -27,7 +27,8 @@ enum class ConversionPolicy : std::uint8_t {
   // changes its face and not its payload, unless it can be taken apart (WrapperBody::flatten): then
   // it is swapped.
   set_data,
-  // A new parameter takes the place; handles to the old one see nothing of it.
+  // A new parameter takes the place; handles to the old one see nothing of it. AutogradError if its
+  // grad has a history, which leads to the old one.
   overwrite,
   // The tensor stays and becomes the new one (swap_tensors). Refused, with nothing changed, while
   // it has views or is saved for a backward pass.
