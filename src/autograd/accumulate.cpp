@@ -119,6 +119,8 @@ void accumulate(const AccumulateGrad& node, Tensor&& grad) {
                                "this graph. Use set_data before forward, or after backward"));
   }
   detail::AutogradMeta& meta = BodyEditor::need_autograd(leaf);
+  // Frozen since it was recorded.
+  if (!meta.requires_grad) return;
   const auto is_wrapper = [](const Tensor& tensor) {
     return tensor.defined() && tensor.body().is_wrapper();
   };

@@ -236,7 +236,8 @@ std::string tensor_type_name(const Tensor& tensor) {
     case complex128: kind = "ComplexDouble"; break;
     default: return repr(tensor.dtype());
   }
-  return concat(tensor.is_cuda() ? "torch.cuda." : "torch.", kind, "Tensor");
+  const char* device = tensor.is_cuda() ? "cuda." : tensor.is_meta() ? "meta." : "";
+  return concat("torch.", device, kind, "Tensor");
 }
 
 }  // namespace

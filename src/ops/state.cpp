@@ -19,11 +19,9 @@ namespace tenon {
 bool can_set_data(const Body& a, const Body& b) {
   if (a.is_wrapper() != b.is_wrapper()) return false;
   if (is_uninitialized(a) || is_uninitialized(b)) return is_uninitialized(a) && is_uninitialized(b);
-  if (a.is_wrapper()) {
-    return *static_cast<const WrapperBody&>(a).wrapper_class().type ==
-           *static_cast<const WrapperBody&>(b).wrapper_class().type;
-  }
-  return a.layout().device.is_meta() == b.layout().device.is_meta();
+  if (a.layout().device.is_meta() != b.layout().device.is_meta()) return false;
+  return !a.is_wrapper() || *static_cast<const WrapperBody&>(a).wrapper_class().type ==
+                                *static_cast<const WrapperBody&>(b).wrapper_class().type;
 }
 
 Tensor Tensor::variable_data() const {

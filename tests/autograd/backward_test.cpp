@@ -31,6 +31,18 @@ TEST(Backward, AddsInPlaceSoThatWhoHoldsTheGradSeesIt) {
   EXPECT_EQ(held.item<double>(), 4);
 }
 
+TEST(Backward, LeavesALeafAloneThatWasFrozenSince) {
+  const Tensor x = ones({2}).requires_grad_(), y = ones({2}).requires_grad_();
+  int calls = 0;
+  x.register_post_accumulate_grad_hook([&](const Tensor&) { ++calls; });
+  const Tensor loss = (x * y).sum();
+  x.requires_grad_(false);
+  loss.backward();
+  EXPECT_FALSE(x.grad().defined());
+  EXPECT_EQ(calls, 0);
+  EXPECT_TRUE(y.grad().defined());
+}
+
 TEST(Backward, TakesAGradientOfTheResult) {
   const Tensor x = ones({3}, {.dtype = float64}).requires_grad_();
   (x * 2).backward({.gradient = tensor({1.0, 2.0, 3.0}, {.dtype = float64})});

@@ -337,6 +337,12 @@ TEST(ParameterList, HasParametersByNumber) {
   EXPECT_EQ(list.size(), 3U);
 }
 
+TEST(ParameterDict, SaysOfParametersOnMetaThatTheyAre) {
+  const ParameterDict dict{{"a", ones({2, 3}, {.device = "meta"})}};
+  EXPECT_EQ(dict.repr(),
+            "ParameterDict(  (a): Parameter containing: [torch.meta.FloatTensor of size 2x3])");
+}
+
 TEST(ParameterDict, HasParametersByNameInOrder) {
   ParameterDict dict{{"b", ones({1})}, {"a", ones({2})}};
   dict.set("b", ones({3}));

@@ -44,6 +44,17 @@ std::shared_ptr<ModuleList<>> three_brittle() {
   return list;
 }
 
+TEST(ConversionOfWrappers, ToMetaTakesThePayloadAlong) {
+  Linear layer(2, 2);
+  const Tensor before = make_parameter(make_tensor<Brittle>(full({2, 2}, 1.0)));
+  layer.weight = before;
+  layer.to(Device::meta());
+  // As of a plain tensor, the data of one on the CPU cannot be that of one on meta.
+  EXPECT_FALSE(layer.weight->is(before));
+  EXPECT_TRUE(layer.weight->as<Brittle>()->elem.is_meta());
+  EXPECT_TRUE(before.as<Brittle>()->elem.is_cpu());
+}
+
 TEST(ConversionFaults, AThirdParameterThatFailsLeavesTheFirstTwo) {
   for (const auto policy : kPolicies) {
     const ConversionScope scope(policy);
