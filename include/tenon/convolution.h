@@ -13,7 +13,6 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,10 +30,11 @@ namespace tenon {
 // result is as large as the input) or "valid" (nothing).
 class TENON_API ConvPadding {
  public:
-  template <std::integral I>
-  ConvPadding(I size) : sizes_(size) {}
-  ConvPadding(std::initializer_list<std::int64_t> sizes) : sizes_(sizes) {}
-  ConvPadding(const Dims& sizes) : sizes_(sizes) {}
+  // 1 and {1, 2}: Note [Braces with names].
+  template <std::integral... I>
+  ConvPadding(I... sizes) : sizes_{static_cast<std::int64_t>(sizes)...} {}
+  template <std::derived_from<Dims> D>
+  ConvPadding(const D& sizes) : sizes_(sizes) {}
   template <class T>
     requires std::convertible_to<const T&, std::string_view>
   ConvPadding(const T& text) : text_(std::string_view(text)) {}

@@ -53,6 +53,13 @@ class TENON_API NestedNumbers {
   NestedNumbers(T number) : number_(number), is_list_(false) {}
   NestedNumbers(Scalar number) : number_(number), is_list_(false) {}
   NestedNumbers(std::initializer_list<NestedNumbers> list) : list_(list) {}
+  // The same as from any number: Note [Braces with names].
+  explicit NestedNumbers(bool number) : NestedNumbers(Scalar(number)) {}
+  explicit NestedNumbers(int number) : NestedNumbers(Scalar(number)) {}
+  explicit NestedNumbers(long number) : NestedNumbers(Scalar(number)) {}
+  explicit NestedNumbers(unsigned long number) : NestedNumbers(Scalar(number)) {}
+  explicit NestedNumbers(float number) : NestedNumbers(Scalar(number)) {}
+  explicit NestedNumbers(double number) : NestedNumbers(Scalar(number)) {}
 
   bool is_list() const noexcept { return is_list_; }
   const std::vector<NestedNumbers>& list() const noexcept { return list_; }

@@ -8,7 +8,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -24,12 +23,12 @@ namespace tenon {
 // One factor for every dimension, or one for each; none where nothing is given.
 class TENON_API ScaleFactor {
  public:
-  ScaleFactor() = default;
-  template <class N>
-    requires std::is_arithmetic_v<N>
-  ScaleFactor(N factor) : values_{static_cast<double>(factor)} {}
-  ScaleFactor(std::initializer_list<double> factors) : values_(factors) {}
-  ScaleFactor(std::vector<double> factors) : values_(std::move(factors)) {}
+  // 2 and {2, 1.5}, and none: Note [Braces with names].
+  template <class... N>
+    requires(std::is_arithmetic_v<N> && ...)
+  ScaleFactor(N... factors) : values_{static_cast<double>(factors)...} {}
+  template <std::same_as<std::vector<double>> V>
+  ScaleFactor(V factors) : values_(std::move(factors)) {}
 
   bool empty() const noexcept { return values_.empty(); }
   std::size_t size() const noexcept { return values_.size(); }

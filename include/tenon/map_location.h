@@ -24,10 +24,14 @@ class TENON_API MapLocation {
  public:
   // Everything stays where it was.
   MapLocation() = default;
-  MapLocation(Device device)
+  template <class D>
+    requires std::same_as<D, Device> || std::convertible_to<const D&, std::string_view>
+  MapLocation(const D& device) : MapLocation(Device(device)) {}
+  // The same: Note [Braces with names].
+  explicit MapLocation(Device device)
       : choose_([device](std::string_view) { return std::optional<Device>(device); }) {}
-  MapLocation(std::string_view device) : MapLocation(Device(device)) {}
-  MapLocation(const char* device) : MapLocation(Device(device)) {}
+  explicit MapLocation(std::string_view device) : MapLocation(Device(device)) {}
+  explicit MapLocation(const char* device) : MapLocation(Device(device)) {}
   // What is not in the map stays where it was.
   MapLocation(std::map<std::string, Device, std::less<>> devices)
       : choose_([map = std::move(devices)](std::string_view tag) -> std::optional<Device> {

@@ -13,7 +13,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -171,14 +170,12 @@ class TENON_API OutputSize {
     std::optional<std::int64_t> size_;
   };
 
-  template <std::integral I>
-  OutputSize(I size) : entries_{static_cast<std::int64_t>(size)} {}
-  OutputSize(NoneType) : entries_{std::nullopt} {}
-  OutputSize(std::nullopt_t) : entries_{std::nullopt} {}
-  OutputSize(std::initializer_list<Entry> sizes) {
-    for (const Entry& entry : sizes) entries_.push_back(entry.size());
-  }
-  OutputSize(const Dims& sizes) : entries_(sizes.begin(), sizes.end()) {}
+  // 7, None and {7, None}: Note [Braces with names].
+  template <class... E>
+    requires(std::constructible_from<Entry, E> && ...)
+  OutputSize(E... sizes) : entries_{Entry(sizes).size()...} {}
+  template <std::derived_from<Dims> D>
+  OutputSize(const D& sizes) : entries_(sizes.begin(), sizes.end()) {}
 
   const std::vector<std::optional<std::int64_t>>& entries() const noexcept { return entries_; }
   // "7", "None", "(7, None)"

@@ -3,6 +3,15 @@
 //
 // Up to five numbers are stored inside the object; longer lists are allocated. Both are plain
 // values.
+//
+// Note [Braces with names]
+// f({.stride = 2}) must not compile where f takes a list. g++ 12 forgets the names if the class of
+// the parameter has a constructor from a std::initializer_list: the values become the arguments of
+// its other constructors. So a class that braces can become either has no such constructor but a
+// template of any number of arguments, or none of its other constructors can be chosen for braces.
+// Of two that fit equally g++ takes the one that is no template, and if that is explicit, braces
+// with names are an error; `Dims d = 3` never sees it. A parameter that is a template, as a vector
+// here, takes no braces at all. tests/compile_fail/named_braces.py tries every class and function.
 #pragma once
 
 #include <algorithm>
@@ -32,10 +41,18 @@ class TENON_API Dims {
   Dims(std::initializer_list<std::int64_t> values)
       : Dims(std::span(values.begin(), values.size())) {}
   Dims(std::span<const std::int64_t> values) : inline_{} { assign(values); }
-  Dims(const std::vector<std::int64_t>& values) : Dims(std::span(values)) {}
+  template <std::same_as<std::vector<std::int64_t>> V>
+  Dims(const V& values) : Dims(std::span(values)) {}
   // A single number stands for a list of one, as PyTorch takes an int for a tuple.
   template <std::integral I>
   Dims(I value) : size_(1), inline_{static_cast<std::int64_t>(value)} {}
+  // The same: Note [Braces with names]. Never named by users.
+  explicit Dims(int value) : size_(1), inline_{value} {}
+  explicit Dims(unsigned value) : size_(1), inline_{value} {}
+  explicit Dims(long value) : size_(1), inline_{value} {}
+  explicit Dims(unsigned long value) : size_(1), inline_{static_cast<std::int64_t>(value)} {}
+  explicit Dims(long long value) : size_(1), inline_{value} {}
+  explicit Dims(unsigned long long value) : size_(1), inline_{static_cast<std::int64_t>(value)} {}
   Dims(const Dims& other) : inline_{} {
     if (other.size_ <= kInline) {
       copy_inline(other);

@@ -66,8 +66,9 @@ PackedSequence pack_padded_sequence(const Tensor& input, const Tensor& lengths,
   return pack_padded_sequence(input, numbers_of(lengths), options);
 }
 
-PackedSequence pack_padded_sequence(const Tensor& input, const std::vector<std::int64_t>& lengths,
+PackedSequence pack_padded_sequence(const Tensor& input, const Dims& lengths_of_all,
                                     const PackPaddedSequenceOptions& options) {
+  const std::vector<std::int64_t> lengths(lengths_of_all.begin(), lengths_of_all.end());
   if (input.dim() < 2) {
     throw ShapeError(concat("pack_padded_sequence: input of shape ", bracketed(input.shape()),
                             " should have at least 2 dimensions: time and batch"));

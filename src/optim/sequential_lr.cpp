@@ -59,10 +59,10 @@ Optimizer& optimizer_of(const std::vector<SchedulerPart>& parts,
 }  // namespace
 
 SequentialLR::SequentialLR(Optimizer& optimizer, std::vector<SchedulerPart> schedulers,
-                           std::vector<std::int64_t> milestones, const SequentialLROptions& options)
+                           const Dims& milestones, const SequentialLROptions& options)
     : LRScheduler("SequentialLR", optimizer, options.last_epoch),
       schedulers_(std::move(schedulers)),
-      milestones_(std::move(milestones)) {
+      milestones_(milestones.begin(), milestones.end()) {
   if (schedulers_.empty())
     throw ValueError("SequentialLR expects at least one scheduler, but got no scheduler.");
   check_parts("SequentialLR", schedulers_, optimizer);

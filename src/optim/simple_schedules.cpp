@@ -64,7 +64,7 @@ void StepLR::own_state(SchedulerState& state) {
   state.real("gamma", gamma_);
 }
 
-MultiStepLR::MultiStepLR(Optimizer& optimizer, const std::vector<std::int64_t>& milestones,
+MultiStepLR::MultiStepLR(Optimizer& optimizer, const Dims& milestones,
                          const MultiStepLROptions& options)
     : LRScheduler("MultiStepLR", optimizer, options.last_epoch), gamma_(options.gamma) {
   for (const std::int64_t milestone : milestones) {

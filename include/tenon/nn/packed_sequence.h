@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tenon/api.h"
+#include "tenon/shape.h"
 #include "tenon/tensor.h"
 
 namespace tenon::nn {
@@ -37,8 +38,7 @@ struct PackPaddedSequenceOptions {
 // ValueError for lengths that do not fit.
 TENON_API PackedSequence pack_padded_sequence(const Tensor& input, const Tensor& lengths,
                                               const PackPaddedSequenceOptions& options = {});
-TENON_API PackedSequence pack_padded_sequence(const Tensor& input,
-                                              const std::vector<std::int64_t>& lengths,
+TENON_API PackedSequence pack_padded_sequence(const Tensor& input, const Dims& lengths,
                                               const PackPaddedSequenceOptions& options = {});
 
 struct PadPackedSequenceOptions {

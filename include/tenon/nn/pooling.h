@@ -127,7 +127,7 @@ class TENON_API MaxPool1d : public MaxPool {
   explicit MaxPool1d(std::initializer_list<std::int64_t> kernel, const Options& options = {})
       : MaxPool(kernel, options) {}
   template <std::integral I>
-  MaxPool1d(const Dims& kernel, I by) : MaxPool(kernel, {.stride = by}) {}
+  explicit MaxPool1d(const Dims& kernel, I by) : MaxPool(kernel, {.stride = by}) {}
   std::tuple<Tensor, Tensor> with_indices(const Tensor& input) override;
 
  protected:
@@ -139,7 +139,7 @@ class TENON_API MaxPool2d : public MaxPool {
   explicit MaxPool2d(std::initializer_list<std::int64_t> kernel, const Options& options = {})
       : MaxPool(kernel, options) {}
   template <std::integral I>
-  MaxPool2d(const Dims& kernel, I by) : MaxPool(kernel, {.stride = by}) {}
+  explicit MaxPool2d(const Dims& kernel, I by) : MaxPool(kernel, {.stride = by}) {}
   std::tuple<Tensor, Tensor> with_indices(const Tensor& input) override;
 
  protected:
@@ -151,7 +151,7 @@ class TENON_API MaxPool3d : public MaxPool {
   explicit MaxPool3d(std::initializer_list<std::int64_t> kernel, const Options& options = {})
       : MaxPool(kernel, options) {}
   template <std::integral I>
-  MaxPool3d(const Dims& kernel, I by) : MaxPool(kernel, {.stride = by}) {}
+  explicit MaxPool3d(const Dims& kernel, I by) : MaxPool(kernel, {.stride = by}) {}
   std::tuple<Tensor, Tensor> with_indices(const Tensor& input) override;
 
  protected:
@@ -163,8 +163,10 @@ class TENON_API AvgPool1d : public AvgPool {
  public:
   using Options = AvgPool1dOptions;
   explicit AvgPool1d(const Dims& kernel, const Options& options = {});
+  explicit AvgPool1d(std::initializer_list<std::int64_t> kernel, const Options& options = {})
+      : AvgPool1d(Dims(kernel), options) {}
   template <std::integral I>
-  AvgPool1d(const Dims& kernel, I by) : AvgPool1d(kernel, Options{.stride = by}) {}
+  explicit AvgPool1d(const Dims& kernel, I by) : AvgPool1d(kernel, Options{.stride = by}) {}
   std::string extra_repr() const override;
 
  protected:
@@ -176,7 +178,7 @@ class TENON_API AvgPool2d : public AvgPool {
   explicit AvgPool2d(std::initializer_list<std::int64_t> kernel, const Options& options = {})
       : AvgPool(kernel, options) {}
   template <std::integral I>
-  AvgPool2d(const Dims& kernel, I by) : AvgPool(kernel, {.stride = by}) {}
+  explicit AvgPool2d(const Dims& kernel, I by) : AvgPool(kernel, {.stride = by}) {}
 
  protected:
   Tensor forward(const Tensor& input) override;
@@ -187,7 +189,7 @@ class TENON_API AvgPool3d : public AvgPool {
   explicit AvgPool3d(std::initializer_list<std::int64_t> kernel, const Options& options = {})
       : AvgPool(kernel, options) {}
   template <std::integral I>
-  AvgPool3d(const Dims& kernel, I by) : AvgPool(kernel, {.stride = by}) {}
+  explicit AvgPool3d(const Dims& kernel, I by) : AvgPool(kernel, {.stride = by}) {}
 
  protected:
   Tensor forward(const Tensor& input) override;
@@ -285,7 +287,7 @@ class TENON_API MaxUnpool1d : public MaxUnpool {
   explicit MaxUnpool1d(const Dims& kernel, const Options& options = {})
       : MaxUnpool(1, kernel, options) {}
   template <std::integral I>
-  MaxUnpool1d(const Dims& kernel, I by) : MaxUnpool(1, kernel, {.stride = by}) {}
+  explicit MaxUnpool1d(const Dims& kernel, I by) : MaxUnpool(1, kernel, {.stride = by}) {}
   explicit MaxUnpool1d(std::initializer_list<std::int64_t> kernel, const Options& options = {})
       : MaxUnpool(1, kernel, options) {}
 
@@ -297,7 +299,7 @@ class TENON_API MaxUnpool2d : public MaxUnpool {
   explicit MaxUnpool2d(const Dims& kernel, const Options& options = {})
       : MaxUnpool(2, kernel, options) {}
   template <std::integral I>
-  MaxUnpool2d(const Dims& kernel, I by) : MaxUnpool(2, kernel, {.stride = by}) {}
+  explicit MaxUnpool2d(const Dims& kernel, I by) : MaxUnpool(2, kernel, {.stride = by}) {}
   explicit MaxUnpool2d(std::initializer_list<std::int64_t> kernel, const Options& options = {})
       : MaxUnpool(2, kernel, options) {}
 
@@ -309,7 +311,7 @@ class TENON_API MaxUnpool3d : public MaxUnpool {
   explicit MaxUnpool3d(const Dims& kernel, const Options& options = {})
       : MaxUnpool(3, kernel, options) {}
   template <std::integral I>
-  MaxUnpool3d(const Dims& kernel, I by) : MaxUnpool(3, kernel, {.stride = by}) {}
+  explicit MaxUnpool3d(const Dims& kernel, I by) : MaxUnpool(3, kernel, {.stride = by}) {}
   explicit MaxUnpool3d(std::initializer_list<std::int64_t> kernel, const Options& options = {})
       : MaxUnpool(3, kernel, options) {}
 

@@ -14,17 +14,20 @@
 // A scheduler holds a reference to the optimizer, which must outlive it.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "tenon/api.h"
 #include "tenon/optim/optimizer.h"
 #include "tenon/optim/scheduler_state.h"
+#include "tenon/shape.h"
 #include "tenon/value.h"
 
 namespace tenon::optim::lr_scheduler {
@@ -32,9 +35,16 @@ namespace tenon::optim::lr_scheduler {
 // One number for all groups, or one for each.
 class TENON_API PerGroup {
  public:
-  PerGroup(double all) : values_{all}, is_list_(false) {}
-  PerGroup(std::vector<double> each) : values_(std::move(each)), is_list_(true) {}
+  template <class N>
+    requires std::is_arithmetic_v<N>
+  PerGroup(N all) : PerGroup(static_cast<double>(all)) {}
+  template <std::same_as<std::vector<double>> V>
+  PerGroup(V each) : values_(std::move(each)), is_list_(true) {}
   PerGroup(std::initializer_list<double> each) : values_(each), is_list_(true) {}
+  // One for all, the same: Note [Braces with names]. Never named by users.
+  explicit PerGroup(int all) : PerGroup(static_cast<double>(all)) {}
+  explicit PerGroup(float all) : PerGroup(static_cast<double>(all)) {}
+  explicit PerGroup(double all) : values_{all}, is_list_(false) {}
 
   bool is_list() const noexcept { return is_list_; }
   const std::vector<double>& values() const noexcept { return values_; }
@@ -153,8 +163,7 @@ struct MultiStepLROptions {
 // Times gamma at every milestone, in any order; one that is there twice counts twice.
 class TENON_API MultiStepLR final : public LRScheduler {
  public:
-  MultiStepLR(Optimizer& optimizer, const std::vector<std::int64_t>& milestones,
-              const MultiStepLROptions& options = {});
+  MultiStepLR(Optimizer& optimizer, const Dims& milestones, const MultiStepLROptions& options = {});
   ~MultiStepLR() override;
 
  protected:

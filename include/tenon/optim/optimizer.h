@@ -16,6 +16,7 @@
 // then come after that one; a load is an Error there.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -46,7 +47,8 @@ class LRScheduler;
 class TENON_API Params {
  public:
   Params() = default;
-  Params(std::vector<Tensor> tensors) : tensors_(std::move(tensors)) {}
+  template <std::same_as<std::vector<Tensor>> V>
+  Params(V tensors) : tensors_(std::move(tensors)) {}
   Params(std::initializer_list<Tensor> tensors) : tensors_(tensors) {}
   Params(const std::vector<std::pair<std::string, Tensor>>& named);
 

@@ -38,8 +38,8 @@ struct SequentialLROptions {
 //   SequentialLR scheduler(optimizer, {warmup, decay}, {5});
 class TENON_API SequentialLR final : public LRScheduler {
  public:
-  SequentialLR(Optimizer& optimizer, std::vector<SchedulerPart> schedulers,
-               std::vector<std::int64_t> milestones, const SequentialLROptions& options = {});
+  SequentialLR(Optimizer& optimizer, std::vector<SchedulerPart> schedulers, const Dims& milestones,
+               const SequentialLROptions& options = {});
   ~SequentialLR() override;
 
   void step() { LRScheduler::step(); }
