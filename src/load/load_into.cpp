@@ -586,6 +586,7 @@ class LoadInto {
     action.value = value;
     plan_.stage_now(action);
     action.value = stand_in_;
+    plan_.check_stage();
   }
 
   void put_into_plan(Item& item) {

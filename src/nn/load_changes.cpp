@@ -102,6 +102,11 @@ void LoadPlan::check_tensor(LoadAction& action) {
   }
 }
 
+void LoadPlan::check_stage() {
+  note_changes();
+  if (lost_) fail();
+}
+
 void LoadPlan::check_commit(std::vector<std::string> written) {
   note_changes();
   if (errors_.empty()) return;

@@ -98,6 +98,9 @@ class LoadPlan {
   LoadActions& actions() noexcept { return actions_; }
   IncompatibleKeys& result() noexcept { return result_; }
   void error(std::string sentence) { errors_.push_back(std::move(sentence)); }
+  // After user code that the caller has run to stage something: LoadError if a tensor is not in its
+  // place any more.
+  void check_stage();
   // After user code that has run in the commit: LoadError if it has changed what is being loaded.
   void check_commit(std::vector<std::string> written);
   [[noreturn]] void fail(std::vector<std::string> written = {});
