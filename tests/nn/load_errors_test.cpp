@@ -156,6 +156,8 @@ TEST_P(LoadErrors, MetaHasNothingToCopy) {
   state.set("scale", empty({2}, {.device = Device::meta()}));
   EXPECT_THAT(refused(net, state).what(),
               HasSubstr("an exception occurred : ('Cannot copy out of meta tensor; no data!',)."));
+  EXPECT_THAT(refused(net, state).what(),
+              HasSubstr("While " + std::string(verb()) + " the parameter named \"scale\""));
 }
 
 TEST_P(LoadErrors, ATensorWhoseElementsAreOneCannotBeCopiedInto) {
