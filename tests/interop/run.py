@@ -6,7 +6,7 @@ usage: run.py [SEED]
 Without a seed a new one is drawn and printed. tests/interop/generate.py asks PyTorch; the parity tests then read
 its answers instead of the recorded ones, tests/interop/every_layer.py those about layers. tests/interop/checkpoints.py has PyTorch and safetensors write files, and looks at
 what we read in them; tests/interop/saving.py opens with both what we write; tests/interop/lazy.py does so for lazy state dicts. tests/interop/gradients.py asks for
-gradients in corners. tests/interop/training.py hands runs of training over and takes them back.
+gradients in corners. tests/interop/training.py hands runs of training over and takes them back. tests/interop/modules.py runs random programs over modules in both.
 """
 import os
 import pathlib
@@ -37,6 +37,8 @@ def main():
     failed |= subprocess.run([sys.executable, ROOT / "tests" / "interop" / "gradients.py"]).returncode
     failed |= subprocess.run([sys.executable, ROOT / "tests" / "interop" / "training.py", build / "tests" / "parity" / "continue_training",
                               str(seed)]).returncode
+    failed |= subprocess.run([sys.executable, ROOT / "tests" / "interop" / "modules.py", build / "tests" / "interop" / "module_programs", str(seed),
+                              "2000"]).returncode
     return failed
 
 
