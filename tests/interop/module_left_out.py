@@ -196,6 +196,9 @@ def held_by_what_is_not_needed(world, words):
     """A layer's graph that is alive, and a swap."""
     graphs = [{id(t) for t, *_ in world.recorded.get(name, [])} for name, t in world.t.items() if world.saves_all.get(name) and not t.is_leaf]
     changed = [{id(t) for t, *_ in world.recorded[name]} for name in world.t if name in world.recorded and not world.is_untouched(name)]
+    # Where what was recorded is by now, nobody here knows.
+    if any(not t.is_leaf and world.recorded_at.get(name, 0) < world.swaps for name, t in world.t.items()):
+        return words[0] in ("swap", "swap_new") or (swaps() and words[0] in (*CONVERSIONS, "load_state_dict"))
     if words[0] in ("swap", "swap_new"):
         graphs += changed
         return any(id(t) in graph for graph in graphs for t in named_tensors(world, words))
@@ -338,7 +341,7 @@ def is_mixed(world, words):
                      for m in module.modules() for names in ([n for n in ("fc", "norm", "scale", "encoder", "decoder", "weight") if n in CLASS_NAMES.get(type(m), ())],))
     # What is left out of a layer, or given another shape, is an error of that layer's own.
     odd = any(p is None for m in module.modules() if not isinstance(m, (nn.Linear, Block, Tied)) for p in m._parameters.values() if not isinstance(m, nn.BatchNorm1d))
-    odd = odd or any(isinstance(m, nn.Conv1d) and not is_lazy(m.weight) and (m.weight.dim() != 3 or m.bias is None or m.bias.dim() != 1)
+    odd = odd or any(isinstance(m, nn.Conv1d) and not is_lazy(m.weight) and (m.weight.dim() != 3 or m.bias is None or m.bias.shape != m.weight.shape[:1])
                      for m in module.modules())
     odd = odd or any(isinstance(m, nn.Linear) and not is_lazy(m.weight) and (m.weight.dim() != 2 or (m.bias is not None and m.bias.dim() != 1))
                      for m in module.modules())

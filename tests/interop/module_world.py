@@ -44,7 +44,7 @@ class World:
         self.m, self.s, self.t, self.h, self.o = {}, {}, {}, {}, {}
         self.recorded = {}  # by the result of a forward: the parameters, and what they were then
         self.swaps, self.recorded_at = 0, {}  # how many steps may have swapped something, in all and when a result was calculated
-        self.poisoned = set()  # results from before a swap that was refused
+        self.poisoned = set()  # results that PyTorch refuses to run backwards because of a swap
         self.freed = set()  # results that were run backwards
         self.saves_all = {}  # whether it is of layers that save their weights whatever gradients are wanted
         self.log, self.quiet = [], False  # quiet: hooks say nothing of what is only tried
@@ -126,7 +126,13 @@ class World:
         if words[0] in ("swap", "swap_new") or (swaps and words[0] in ("to", "float", "type", "move", "to_empty", "load_state_dict")):
             self.swaps += 1
         if words[0] in ("forward", "view"):
-            self.poisoned.discard(words[1])
+            # A graph from before a swap that is alive while this one is recorded poisons it.
+            others = [name for name, t in self.t.items() if name != words[1] and not t.is_leaf]
+            older = [name for name, t in self.t.items() if not t.is_leaf and self.recorded_at.get(name, 0) < self.swaps]
+            if older or any(name in self.poisoned for name in others):
+                self.poisoned.add(words[1])
+            else:
+                self.poisoned.discard(words[1])
             self.recorded_at[words[1]] = self.swaps
         counted = self.countable(words)
         before = [t._version for t in counted]

@@ -37,6 +37,8 @@ std::string first_difference(const Tensor& ours, const Line& result) {
   if (info(ours.dtype()).name != result[1])
     return "is " + std::string(info(ours.dtype()).name) + " and not " + result[1];
   const double allowed = std::stod(result[7]);
+  // Anything, NaN too, where PyTorch's own calculation does not fit the dtype.
+  if (std::isinf(allowed)) return "";
   std::vector<std::byte> data = bytes(result[5]);
   if (data.empty()) return "";
   const Tensor theirs =
