@@ -183,13 +183,15 @@ def separates(world, words):
 
 
 def does_nothing_by_replacing(world, words):
+    if words[0] == "load_state_dict":  # onto meta, by copying
+        return swaps() and words[4] != "1" and may_be_held(world) and any(t.is_meta for t in tensors_of(world.m[words[1]]))
     return words[0] in CONVERSIONS and (swaps() or overwrites()) and any(
         not changes(t, words) or (t.grad is not None and not changes(t.grad, words)) for t in world.m[words[1]].parameters())
 
 
 def swap_fails_half_way(world, words):
     return words[0] in (*CONVERSIONS, "load_state_dict") and swaps() and may_be_held(world) and (
-        len(tensors_of(world.m[words[1]])) > 1 or any(t.grad is not None for t in world.m[words[1]].parameters()))
+        words[0] == "load_state_dict" or len(tensors_of(world.m[words[1]])) > 1 or any(t.grad is not None for t in world.m[words[1]].parameters()))
 
 
 def held_by_what_is_not_needed(world, words):
@@ -268,6 +270,8 @@ def fails_in_a_copy(world, words):
     """The program's class has no copy_, and makes no parameters of whole numbers: found when everything else was good."""
     if words[0] != "load_state_dict":
         return False
+    if any(isinstance(value, Scaled) and value.shape == (1,) for value in world.s[words[2]].values()):
+        return True  # which might have to become one without dimensions
     whole = any(isinstance(value, torch.Tensor) and not value.is_floating_point() for value in world.s[words[2]].values())
     return ((words[4] != "1" and not swaps()) or (swaps() and whole)) and (
         is_wrapped(world.m[words[1]]) or any(isinstance(value, Scaled) for value in world.s[words[2]].values()))
@@ -283,6 +287,16 @@ def wrapper_into_meta(world, words):
         return False
     own = own_tensors(world.m[words[1]])
     return any(key in own and own[key].is_meta and (isinstance(value, Scaled) or isinstance(own[key], Scaled)) for key, value in world.s[words[2]].items())
+
+
+def shared_norm_lacks_a_name(world, words):
+    if words[0] != "load_state_dict":
+        return False
+    names = {}
+    for name, module in world.m[words[1]].named_modules(remove_duplicate=False):
+        if isinstance(module, nn.BatchNorm1d):
+            names.setdefault(id(module), []).append(f"{name}.num_batches_tracked" in world.s[words[2]])
+    return any(any(given) and not all(given) for given in names.values())
 
 
 def lazy_is_refused(world, words):
@@ -337,6 +351,7 @@ def is_mixed(world, words):
     floating = {t.dtype for t in tensors if t.is_floating_point()} | ({getattr(torch, words[5])} if words[5] != "int64" else set())
     devices = {t.device.type for t in tensors_of(module)} | {words[6]}
     whole = any(not t.is_floating_point() for t in module.parameters() if not is_lazy(t))
+    whole = whole or any(not t.is_floating_point() for path, t in module.named_buffers() if not is_lazy(t) and path.rpartition(".")[2].startswith("running_"))
     incomplete = any(isinstance(m, (Tied, Block, Counter)) and any(m._parameters.get(n, m._modules.get(n)) is None for n in names)
                      for m in module.modules() for names in ([n for n in ("fc", "norm", "scale", "encoder", "decoder", "weight") if n in CLASS_NAMES.get(type(m), ())],))
     # What is left out of a layer, or given another shape, is an error of that layer's own.
@@ -409,6 +424,7 @@ LEFT_OUT = [
     ("ties and wrappers", "tensors of the module itself, loaded under other names", swaps_ties_with_wrappers),
     ("swaps with itself", "a tensor with views cannot be swapped with itself", swaps_with_itself),
     ("moves of wrappers", "`to(device)` of a user-defined tensor", face_differs),
+    ("norms with several names", "a norm that has several names, of which the last ones are not in a state dict", shared_norm_lacks_a_name),
     ("lazy modules", "`half`, `float` and `double` convert a lazy module", lazy_is_refused),
     ("first calls that fail", "an input of the wrong rank or an impossible number of channels", first_call_fails),
     # What cannot be compared.

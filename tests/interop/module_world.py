@@ -45,6 +45,7 @@ class World:
         self.recorded = {}  # by the result of a forward: the parameters, and what they were then
         self.swaps, self.recorded_at = 0, {}  # how many steps may have swapped something, in all and when a result was calculated
         self.poisoned = set()  # results that PyTorch refuses to run backwards because of a swap
+        self.conversions = 0
         self.freed = set()  # results that were run backwards
         self.saves_all = {}  # whether it is of layers that save their weights whatever gradients are wanted
         self.log, self.quiet = [], False  # quiet: hooks say nothing of what is only tried
@@ -125,10 +126,12 @@ class World:
         swaps = torch.__future__.get_swap_module_params_on_conversion()
         if words[0] in ("swap", "swap_new") or (swaps and words[0] in ("to", "float", "type", "move", "to_empty", "load_state_dict")):
             self.swaps += 1
+        if words[0] in ("to", "float", "type", "move", "to_empty", "set_data"):
+            self.conversions += 1
         if words[0] in ("forward", "view"):
-            # A graph from before a swap that is alive while this one is recorded poisons it.
-            others = [name for name, t in self.t.items() if name != words[1] and not t.is_leaf]
-            older = [name for name, t in self.t.items() if not t.is_leaf and self.recorded_at.get(name, 0) < self.swaps]
+            # A graph from before a swap or a conversion that is alive while this one is recorded keeps what it accumulates by.
+            others = [name for name, t in self.t.items() if not t.is_leaf]
+            older = [name for name, t in self.t.items() if not t.is_leaf and (self.recorded_at.get(name, 0) < self.swaps or not self.is_untouched(name))]
             if older or any(name in self.poisoned for name in others):
                 self.poisoned.add(words[1])
             else:
@@ -474,7 +477,7 @@ class World:
         self.t[name].sum().backward()
 
     def as_it_is(self, tensors):
-        return [(t, t._version, (t.dtype, t.requires_grad, None if t.is_meta else t.data_ptr())) for t in tensors]
+        return [(t, t._version, (self.conversions, t.dtype, t.requires_grad, None if t.is_meta else t.data_ptr())) for t in tensors]
 
     def is_untouched(self, name):
         """Whether nothing was written since the result was calculated."""

@@ -139,7 +139,7 @@ def difference(theirs, ours):
     for i, (a, b) in enumerate(itertools.zip_longest(theirs, ours, fillvalue=[""])):
         narrow = narrow or "float16" in a[0]
         if limit or a[0].startswith("> forward"):
-            limit = 1e-1 if narrow else 1e-4
+            limit = 1e-1 if narrow else 1e-3
         for x, y in itertools.zip_longest(a, b, fillvalue="(nothing)"):
             if not (same_error(a[0], x, y) if x.startswith("error ") else close(x, y, limit)):
                 return i, x, y
