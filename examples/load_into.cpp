@@ -136,6 +136,7 @@ void ties() {
 }  // namespace
 
 int main() {
+  set_num_threads(2);  // as the memory that is needed depends on it
   const auto folder = std::filesystem::temp_directory_path() /
                       ("load_into_" + std::to_string(std::random_device()()));
   std::filesystem::create_directory(folder);

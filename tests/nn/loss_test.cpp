@@ -99,10 +99,10 @@ TEST(LossModules, TheDistanceThatIsNotGivenIsAModule) {
 TEST(LossModules, RefuseWhatMakesNoSense) {
   expect_error<ValueError>([] { TripletMarginLoss({.margin = 0}); }, "greater than 0", "0.0");
   expect_error<ValueError>([] { MultiMarginLoss({.p = 3}); }, "only p == 1 and p == 2", "3");
-  expect_error<ValueError>(
+  expect_error<ShapeError>(
       [] { MultiMarginLoss({.weight = ones({3, 1})}); },
       "MultiMarginLoss: expected weight to be None or 1D tensor, got 2D instead");
-  expect_error<ValueError>(
+  expect_error<ShapeError>(
       [] { MultiMarginLoss({.weight = tensor(1.)}); },
       "MultiMarginLoss: expected weight to be None or 1D tensor, got 0D instead");
   expect_error<ValueError>([] { MSELoss({.reduction = "most"})(zeros({2}), zeros({2})); },
