@@ -20,7 +20,7 @@ TENON_API void carry_over(Body& from, Body& to);
 
 // The tensors that somebody else swaps on this thread while there is one: a load has decided about
 // what it found in them.
-class SwapLog {
+class TENON_API SwapLog {
  public:
   SwapLog() noexcept;
   ~SwapLog();
