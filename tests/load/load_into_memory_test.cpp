@@ -127,9 +127,9 @@ class LoadIntoMemory : public testing::TestWithParam<std::tuple<const char*, std
 INSTANTIATE_TEST_SUITE_P(All, LoadIntoMemory,
                          testing::Combine(testing::Values(".pth", ".safetensors"),
                                           testing::Range(std::size_t{0}, cases().size())),
-                         [](const auto& info) {
-                           return std::string(std::get<0>(info.param)).substr(1) +
-                                  cases()[std::get<1>(info.param)].name;
+                         [](const auto& one) {
+                           return std::string(std::get<0>(one.param)).substr(1) +
+                                  cases()[std::get<1>(one.param)].name;
                          });
 
 TEST_P(LoadIntoMemory, TakesWhatTheReportSays) {

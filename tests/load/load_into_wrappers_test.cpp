@@ -63,10 +63,10 @@ struct Case {
   bool assign, swap;
 };
 
-std::string name_of(const testing::TestParamInfo<Case>& info) {
+std::string name_of(const testing::TestParamInfo<Case>& one) {
   constexpr const char* kHas[] = {"Plain", "Meta", "Halved", "HalvedOnMeta"};
-  return std::string(info.param.format + 1) + kHas[static_cast<int>(info.param.has)] +
-         (info.param.assign ? "Assign" : "") + (info.param.swap ? "Swap" : "");
+  return std::string(one.param.format + 1) + kHas[static_cast<int>(one.param.has)] +
+         (one.param.assign ? "Assign" : "") + (one.param.swap ? "Swap" : "");
 }
 
 std::vector<Case> cases() {
