@@ -108,16 +108,15 @@ struct Checkpoint::Impl {
   // Elements that lie in the file as they are wanted, a piece at a time.
   void stream(const TensorRecord& record, const StorageRecord& storage, std::uint64_t bytes,
               const std::function<void(std::span<const std::byte>)>& piece, bool verify) const {
-    constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
     const auto begin = static_cast<std::uint64_t>(record.offset * itemsize(record.dtype));
     const bool whole = bytes == storage.nbytes;
     if (!whole && verify) compare(record.storage);
     const bool sums = whole && verify && storage.has_crc;
-    std::vector<std::byte> held(static_cast<std::size_t>(std::min(bytes, kPiece)));
+    std::vector<std::byte> held(static_cast<std::size_t>(std::min(bytes, kPieceBytes)));
     std::uint32_t crc = 0;
-    for (std::uint64_t at = 0; at < bytes; at += kPiece) {
+    for (std::uint64_t at = 0; at < bytes; at += kPieceBytes) {
       const auto part =
-          std::span(held).first(static_cast<std::size_t>(std::min(kPiece, bytes - at)));
+          std::span(held).first(static_cast<std::size_t>(std::min(kPieceBytes, bytes - at)));
       if (sums) {
         storage.source->read_at(storage.offset + at, part);
         crc = crc32(part, crc);

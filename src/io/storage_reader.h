@@ -32,6 +32,8 @@ void swap_bytes(std::span<std::byte> bytes, DType dtype);
 // How many bytes that reverses together: an element, or a half of a complex one.
 std::uint64_t swapped_together(DType dtype) noexcept;
 
+// A tensor that lies in its file as it is wanted is handed on in pieces of so many bytes.
+inline constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 20;
 // A part of a storage that is not deflated, in our byte order, also where the part begins or ends
 // inside of an element. Not compared with a checksum.
 void read_part(const StorageRecord& record, std::uint64_t offset, std::span<std::byte> into);

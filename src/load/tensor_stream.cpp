@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/text.h"
+#include "io/storage_reader.h"
 #include "io/tensors.h"
 #include "tenon/autograd.h"
 #include "tenon/error.h"
@@ -96,8 +97,7 @@ std::uint64_t memory_to_read(const Checkpoint& file, std::size_t index, DType dt
   const bool packed = layout.is_contiguous() && !facts.conj && !facts.neg;
   const bool inflated = storage.stored != storage.nbytes;
   const ByteSpan span = bytes_of(layout);
-  // A piece in memory (Checkpoint::read).
-  std::uint64_t held = std::min(bytes, std::uint64_t{1} << 20), piece = held;
+  std::uint64_t held = std::min(bytes, kPieceBytes), piece = held;
   if (inflated || !packed) {
     // All of it at once; packed in memory of its own if it is not in the file.
     held = (inflated ? storage.nbytes : span.end - span.begin) + (packed ? 0 : bytes);

@@ -14,15 +14,6 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 void add_thirty(Module& module) {
   for (int i = 0; i < 30; ++i)
     module.register_parameter("p" + std::to_string(i), make_parameter(ones({1})));
@@ -31,7 +22,7 @@ void add_thirty(Module& module) {
 TEST(UserCode, ThatRegistersParametersWhileTheyAreConvertedIsAnErrorWithNothingConverted) {
   Linear layer(2, 3);
   const Tensor weight = layer.weight;
-  const std::string message = message_of([&] {
+  const std::string message = message_of<Error>([&] {
     layer.convert([&](const Tensor& tensor) {
       add_thirty(layer);
       return tensor.to(float64);
@@ -91,7 +82,7 @@ TEST(UserCode, MayTakeOutTheModuleThatIsBeingConverted) {
   Sequential row{make<Linear>(2, 2), make<Linear>(2, 2)};
   const std::weak_ptr<Module> last = row.child_slots()[1]->module();
   bool first = true;
-  const std::string message = message_of([&] {
+  const std::string message = message_of<Error>([&] {
     row.convert([&](const Tensor& tensor) {
       if (std::exchange(first, false)) row.remove("1");
       return tensor.to(float64);
@@ -106,7 +97,8 @@ TEST(UserCode, ThatDestroysTheModuleWhichIsGoneThroughIsAnError) {
   const auto check = [](const std::function<void(SmallNet&, std::unique_ptr<SmallNet>&)>& f) {
     auto net = std::make_unique<SmallNet>();
     SmallNet& itself = *net;
-    EXPECT_THAT(message_of([&] { f(itself, net); }), HasSubstr("was destroyed by user code"));
+    EXPECT_THAT(message_of<Error>([&] { f(itself, net); }),
+                HasSubstr("was destroyed by user code"));
     EXPECT_EQ(net, nullptr);
   };
   check([](SmallNet& net, auto& owner) {
@@ -151,7 +143,8 @@ TEST(UserCode, ThatThrowsOutOfALayerWhichItHasReplacedStillSaysWhichLayer) {
     net.fc1 = nullptr;
     throw ValueError("wrong");
   });
-  EXPECT_THAT(message_of([&] { (void)net.fc1(ones({1, 2})); }), HasSubstr("wrong (in Linear("));
+  EXPECT_THAT(message_of<Error>([&] { (void)net.fc1(ones({1, 2})); }),
+              HasSubstr("wrong (in Linear("));
 }
 
 // Loads.
@@ -187,7 +180,7 @@ TEST_P(UserCodeInLoads, ThatSwapsReplacesOrRemovesAParameterInAPostHookLosesNoVa
     const double sum = weight.sum().item<double>();
     net.register_load_state_dict_post_hook([&](Module&, IncompatibleKeys&) { hook(net, other); });
     const std::string message =
-        message_of([&] { net.load_state_dict(sevens(net), {.assign = assign()}); });
+        message_of<Error>([&] { net.load_state_dict(sevens(net), {.assign = assign()}); });
     EXPECT_THAT(message, HasSubstr(what));
     EXPECT_THAT(message, HasSubstr("committed_hook"));
     EXPECT_TRUE(net.fc1->weight->is(weight));
@@ -226,7 +219,7 @@ TEST_P(UserCodeInLoads, ThatReplacesATensorOfAnEarlierModuleIsAnError) {
   SmallNet net;
   net.fc2->register_load_state_dict_pre_hook(
       [&](Module&, LoadContext&) { net.fc1->bias = make_parameter(zeros({3})); });
-  EXPECT_THAT(message_of([&] { net.load_state_dict(sevens(net), {.assign = assign()}); }),
+  EXPECT_THAT(message_of<Error>([&] { net.load_state_dict(sevens(net), {.assign = assign()}); }),
               HasSubstr("\"fc1.bias\" has left its place"));
   EXPECT_EQ(net.scale->sum().item<double>(), 2.0);
 }
@@ -277,7 +270,7 @@ TEST(UserCode, ThatDestroysTheModuleInARegistrationHookIsAnError) {
         net.reset();
         return std::shared_ptr<Module>();
       })};
-  EXPECT_THAT(message_of([&] { itself.register_module("fresh", other); }),
+  EXPECT_THAT(message_of<Error>([&] { itself.register_module("fresh", other); }),
               HasSubstr("was destroyed by user code"));
 }
 

@@ -5,34 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
 
+#include "support/host_device.h"
 #include "support/matchers.h"
 #include "tenon/tenon.h"
 
 namespace tenon {
 namespace {
-
-// A device in name.
-class HostBackend final : public DeviceBackend {
- public:
-  int device_count() const override { return 1; }
-  void* allocate(std::size_t nbytes, Device) override { return std::malloc(nbytes); }
-  void deallocate(void* data, std::size_t, Device) noexcept override { std::free(data); }
-  void copy(const Tensor& dst, const Tensor& src) override { on_host(dst).copy_(on_host(src)); }
-  void synchronize(Device) override {}
-
-  static Tensor on_host(const Tensor& t) {
-    if (t.is_cpu()) return t;
-    return from_blob(t.storage().data(),
-                     {static_cast<std::int64_t>(t.storage().nbytes()) / t.element_size()},
-                     {.dtype = t.dtype()})
-        .as_strided(t.shape(), t.stride(), t.storage_offset());
-  }
-};
 
 class OnCuda final : public Wrapper<OnCuda> {
  public:

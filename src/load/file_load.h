@@ -1,0 +1,165 @@
+// FileLoad: one load of a checkpoint into a module, in phases. decide.cpp says what becomes of each
+// tensor, need.cpp what that takes, stage.cpp does it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "io/meter.h"
+#include "load/tensor_stream.h"
+#include "nn/load_plan.h"
+#include "tenon/factories.h"
+#include "tenon/load_into.h"
+
+namespace tenon::detail {
+
+using nn::detail::LoadAction;
+using nn::detail::LoadPlan;
+
+// A tensor of the file on its way to an action of the plan.
+struct LoadItem {
+  LoadAction* action;
+  Tensor own;         // of the module; its slot may be emptied by user code that the load runs
+  std::size_t index;  // among the file's tensors
+  DType dtype;        // of the result
+  Device device;
+  LoadStep::How how;
+  Tensor made;  // the result, unless it is copied into place
+};
+
+// A user-defined tensor of the file: several tensors there, and one when they are put together.
+struct SavedWrapper {
+  Tensor stands;  // for it, in the survey
+  std::string name;
+  std::uint64_t bytes;  // of its parts
+};
+// One on its way to an action of the plan, whose value stands for it.
+struct Assembled {
+  LoadAction* action;
+  Tensor own;  // of the module
+  const SavedWrapper* from;
+  DType dtype;
+  Device device;
+};
+
+// Which bytes of the file, and as what.
+using FilePlace = std::tuple<std::uint32_t, std::int64_t, int, int, std::string, std::string>;
+using SavedWrappers = std::unordered_map<const void*, SavedWrapper>;  // by cell of the survey
+
+class FileLoad {
+ public:
+  FileLoad(nn::Module& module, const Checkpoint& file, const LoadIntoOptions& options);
+  LoadIntoReport run();
+
+ private:
+  using How = LoadAction::How;
+
+  // Decide: what becomes of each tensor.
+
+  // The state dict of the file, on meta. A user-defined tensor is one plain tensor there.
+  static StateDict surveyed(const Checkpoint& file, const LoadIntoOptions& options,
+                            SavedWrappers& wrappers);
+  static StateDict incoming(StateDict state, const LoadIntoOptions& options);
+  // Hooks have called lazy modules, whose tensors are then as all others.
+  void decide_again();
+  // Whether one of the file's is given the dtype that is asked for. Not from complex to real, which
+  // would lose half of each number.
+  bool takes_dtype(DType dtype) const;
+  // The file has no shape for it either.
+  void decide_lazy(LoadAction& action) const;
+  // As load_state_dict(load(...)) would have it, but that tensors on meta become what is loaded.
+  void decide_assembled(LoadAction& action, const SavedWrapper& from);
+  void decide(LoadAction& action);
+  bool check_replaceable(const LoadItem& item);
+  // Tensors that lie over each other in the file are loaded together, so that they still do.
+  void find_shared();
+
+  // Need: what is read and made for it.
+
+  // Bytes of a tensor; of a user-defined one, of what it is made of.
+  static std::uint64_t bytes_of_parts(const Tensor& tensor);
+  // Whether what is loaded with its storage, or mapped, is only what the tensor is copied from.
+  bool is_copied_again(const LoadItem& item) const;
+  LoadIntoReport describe();
+  void check_budget(const LoadIntoReport& report) const;
+
+  // Stage: reads everything that becomes memory of its own, and looks at the rest.
+
+  void stage();
+  // Storages are read whole, which may be more than the bytes that are expected to be told of.
+  Value load_only(const std::function<bool(std::string_view)>& wanted, bool mmap,
+                  std::uint64_t expected) const;
+  static Tensor loaded_tensor(const Value& tree, const std::string& name);
+  // What is wanted as it is in the file is loaded in one go, on all threads.
+  void load_unconverted();
+  // User-defined tensors are put together by their classes, from parts as they are in the file.
+  void load_assembled();
+  // Without assign the order in memory is the module's, and what it has memory of its own for
+  // shares none.
+  Tensor as_the_modules(const LoadItem& item, const Tensor& loaded) const;
+  void convert(LoadItem& item);
+  void share_twins(const std::vector<LoadItem*>& items);
+  // A user-defined tensor is given one tensor after another; none is kept longer than it keeps it.
+  void hand_over(LoadItem& item);
+  void put_into_plan(LoadItem& item);
+  // Items on all threads; each reads one tensor at a time.
+  void each(const std::vector<LoadItem*>& items, const std::function<void(LoadItem&)>& f) const;
+  PieceRead tell() const;
+
+  // Commit: what goes into memory that is there.
+
+  void copy_into_place();
+  // Once bytes are being written, nobody ends it.
+  PieceRead tell_only() const;
+
+  // For all of them.
+
+  std::uint64_t bytes_in_file(const LoadItem& item) const {
+    const TensorFacts& facts = file_.tensors()[item.index];
+    return static_cast<std::uint64_t>(facts.shape.numel() * itemsize(facts.dtype));
+  }
+  bool verifies() const { return options_.verify.value_or(true); }
+  bool is_written_at_commit(const LoadItem& item) const;
+  // Whether it is loaded with the whole of its storage: because it is wanted as it is, or because
+  // others that lie over it are. Not if most of the storage is nobody's.
+  bool goes_whole(const LoadItem& item) const;
+  bool same_place(std::size_t a, std::size_t b) const {
+    const TensorFacts &x = file_.tensors()[a], &y = file_.tensors()[b];
+    return x.storage == y.storage && x.offset == y.offset && x.shape == y.shape &&
+           x.stride == y.stride && x.dtype == y.dtype;
+  }
+  FilePlace place_of(const LoadItem& item) const;
+  // Whether the second of two names for the same bytes shares the first one's.
+  bool shares_with_twin(const LoadItem& item) const {
+    return options_.assign || item.own.is_meta();
+  }
+
+  const Checkpoint& file_;
+  const LoadIntoOptions& options_;
+  std::optional<Device> device_;  // of the options, with its index
+  SavedWrappers wrappers_;
+  StateDict surveyed_, incoming_;  // by the file's names; chosen, and by the module's
+  LoadPlan plan_;
+  std::unordered_map<const void*, std::size_t> places_;  // cell of the survey to place in the file
+  std::vector<LoadItem> items_;
+  std::vector<Assembled> assembled_;
+  std::unordered_set<std::uint32_t> shared_;  // storages that different tensors lie in
+  std::unordered_map<std::uint32_t, std::uint64_t> wanted_;  // bytes of storages that are replaced
+  std::map<FilePlace, LoadItem*> twins_;
+  std::mutex mutex_;
+  Meter* meter_ = nullptr;
+  Tensor stand_in_ = empty({}, {.device = Device::meta()});
+};
+
+}  // namespace tenon::detail

@@ -1,0 +1,247 @@
+#include "load/file_load.h"
+
+#include <algorithm>
+#include <exception>
+#include <set>
+
+#include "base/thread_pool.h"
+#include "core/body_editor.h"
+#include "core/secret_hash.h"
+#include "core/swap.h"
+#include "core/uninitialized.h"
+#include "nn/shared_storages.h"
+#include "tenon/autograd.h"
+#include "tenon/body.h"
+#include "tenon/error.h"
+
+namespace tenon::detail {
+
+namespace {
+
+// A write, which is counted when it ends.
+struct Counted {
+  const Tensor& tensor;
+  ~Counted() { BodyEditor::bump_version(tensor.body()); }
+};
+
+}  // namespace
+
+bool FileLoad::is_written_at_commit(const LoadItem& item) const {
+  return (item.how == LoadStep::How::copied && !options_.full_staging) ||
+         (item.how == LoadStep::How::handed && !plan_.swaps());
+}
+
+void FileLoad::stage() {
+  const NoGradScope no_grad;
+  const OrdinaryScope ordinary;
+  load_unconverted();
+  load_assembled();
+  std::vector<LoadItem*> one_by_one;
+  std::vector<LoadItem*> in_place;
+  for (LoadItem& item : items_) {
+    if (item.made.defined()) continue;
+    if (is_written_at_commit(item)) {
+      in_place.push_back(&item);
+    } else if (item.how == LoadStep::How::handed) {
+      hand_over(item);
+    } else {
+      one_by_one.push_back(&item);
+    }
+  }
+  each(one_by_one, [this](LoadItem& item) { convert(item); });
+  share_twins(one_by_one);
+  if (verifies()) {
+    each(in_place, [this](LoadItem& item) { read_through(file_, item.index, tell()); });
+  }
+  for (LoadItem& item : items_) put_into_plan(item);
+}
+
+Value FileLoad::load_only(const std::function<bool(std::string_view)>& wanted, bool mmap,
+                          std::uint64_t expected) const {
+  std::uint64_t told = 0;
+  return file_.load(
+      {.mmap = mmap,
+       .verify = options_.verify,
+       .map_location = "cpu",
+       .filter = wanted,
+       .watch = {.stop = options_.watch.stop, .progress = [&](std::uint64_t done, std::uint64_t) {
+                   done = std::min(done, expected);
+                   meter_->add(done - std::exchange(told, done));
+                 }}});
+}
+
+Tensor FileLoad::loaded_tensor(const Value& tree, const std::string& name) {
+  const Value* found = tree.find_path(name);
+  if (found == nullptr || !found->is_tensor())
+    throw InternalError("load_into: a tensor that was asked for was not loaded");
+  return found->as_tensor();
+}
+
+void FileLoad::load_unconverted() {
+  std::unordered_map<std::string_view, LoadItem*, SecretHash> wanted;
+  for (LoadItem& item : items_) {
+    if (item.how == LoadStep::How::mapped || goes_whole(item))
+      wanted.emplace(file_.tensors()[item.index].name, &item);
+  }
+  if (wanted.empty()) return;
+  std::uint64_t expected = 0;
+  for (const auto& [name, item] : wanted) {
+    if (item->how != LoadStep::How::mapped) expected += bytes_in_file(*item);
+  }
+  const Value tree = load_only([&](std::string_view name) { return wanted.contains(name); },
+                               options_.mmap, expected);
+  nn::detail::SharedStorages shared;
+  std::vector<std::pair<LoadItem*, Tensor>> loaded;
+  for (LoadItem& item : items_) {
+    if (!wanted.contains(file_.tensors()[item.index].name)) continue;
+    loaded.emplace_back(&item, loaded_tensor(tree, file_.tensors()[item.index].name));
+    shared.add(loaded.back().second);
+  }
+  for (auto& [item, tensor] : loaded) {
+    const ToOptions to{.dtype = item->dtype, .device = item->device};
+    const auto f = [&](const Tensor& t) { return t.to(to); };
+    const auto together = shared.map(tensor, f);
+    item->made = together ? *together : f(tensor);
+    if (!options_.assign) item->made = as_the_modules(*item, item->made);
+  }
+}
+
+void FileLoad::load_assembled() {
+  if (assembled_.empty()) return;
+  std::set<std::string, std::less<>> wanted;
+  std::uint64_t expected = 0;
+  for (const Assembled& one : assembled_) {
+    if (wanted.insert(one.from->name).second) expected += one.from->bytes;
+  }
+  const Value tree =
+      load_only([&](std::string_view name) { return wanted.contains(name); }, false, expected);
+  for (const Assembled& one : assembled_) {
+    LoadAction& action = *one.action;
+    Tensor value = loaded_tensor(tree, one.from->name);
+    if (value.dtype() != one.dtype || value.device() != one.device)
+      value = value.to({.dtype = one.dtype, .device = one.device});
+    action.value = value;
+    const Tensor& own = one.own;
+    if (options_.assign || !own.is_meta()) {
+      plan_.decide(action);
+      continue;
+    }
+    action.staged = plan_.like_own(own, value);
+    prepare_carry_over(own.body(), action.staged.body());
+  }
+  plan_.fail_if_wrong();
+}
+
+Tensor FileLoad::as_the_modules(const LoadItem& item, const Tensor& loaded) const {
+  const Tensor& own = item.own;
+  if (item.action->lazy) return loaded.is_contiguous() ? loaded : loaded.contiguous();
+  const bool ordered = loaded.stride() == own.stride() || loaded.dim() != own.dim();
+  if (ordered &&
+      (own.is_meta() || loaded.storage().use_count() == 1 || item.how == LoadStep::How::mapped))
+    return loaded;
+  Tensor fresh = empty_like(own.detach(), {.dtype = item.dtype, .device = item.device});
+  fresh.copy_(loaded.dim() == own.dim() ? loaded : loaded.view(own.shape()));
+  return fresh;
+}
+
+void FileLoad::convert(LoadItem& item) {
+  if (shares_with_twin(item)) {
+    const std::lock_guard lock(mutex_);
+    const auto [found, is_new] = twins_.try_emplace(place_of(item), &item);
+    if (!is_new && item.device == found->second->device) return;
+  }
+  const OrdinaryScope ordinary;  // on this thread, too
+  const Tensor& own = item.own;
+  // Without assign the order in memory is the module's, as after copying.
+  const bool ordered = !options_.assign && !item.action->lazy && !own.is_contiguous();
+  const Shape& shape = file_.tensors()[item.index].shape;
+  const Tensor made = ordered
+                          ? empty_like(own.detach(), {.dtype = item.dtype, .device = item.device})
+                          : empty(shape, {.dtype = item.dtype, .device = item.device});
+  read_into(file_, item.index, made, verifies(), tell());
+  item.made = made;
+}
+
+void FileLoad::share_twins(const std::vector<LoadItem*>& items) {
+  for (LoadItem* item : items) {
+    if (item->made.defined()) continue;
+    item->made = twins_.at(place_of(*item))->made.detach();
+  }
+}
+
+void FileLoad::hand_over(LoadItem& item) {
+  const TensorFacts& facts = file_.tensors()[item.index];
+  const Tensor value = empty(facts.shape, {.dtype = item.dtype, .device = item.device});
+  read_into(file_, item.index, value, verifies(), tell());
+  LoadAction& action = *item.action;
+  action.value = value;
+  plan_.stage_now(action);
+  action.value = stand_in_;
+  plan_.check_stage();
+}
+
+void FileLoad::put_into_plan(LoadItem& item) {
+  if (!item.made.defined()) return;
+  LoadAction& action = *item.action;
+  const Tensor& own = item.own;
+  Tensor made = item.made;
+  if (!action.lazy && made.shape() != own.shape()) made = made.view(own.shape()).detach();
+  action.value = made;
+  // What takes a place in the module is made by the plan, registration hooks and all.
+  if (action.how == How::copy || action.how == How::rebind) return;
+  action.staged = plan_.like_own(own, made);
+  prepare_carry_over(own.body(), action.staged.body());
+}
+
+void FileLoad::each(const std::vector<LoadItem*>& items,
+                    const std::function<void(LoadItem&)>& f) const {
+  parallel_for(0, static_cast<std::int64_t>(items.size()), 1,
+               [&](std::int64_t first, std::int64_t last) {
+                 for (std::int64_t i = first; i < last; ++i) f(*items[static_cast<std::size_t>(i)]);
+               });
+}
+
+PieceRead FileLoad::tell() const {
+  return [this](std::uint64_t bytes) {
+    meter_->stop_if_asked();
+    meter_->add(bytes);
+  };
+}
+
+void FileLoad::copy_into_place() {
+  std::vector<std::string> written;
+  for (LoadItem& item : items_) {
+    if (!is_written_at_commit(item)) continue;
+    const Tensor& own = item.own;
+    const std::int64_t version = own.version();
+    try {
+      if (item.how == LoadStep::How::handed) {
+        const Tensor value = empty(own.shape(), {.dtype = item.dtype, .device = item.device});
+        read_into(file_, item.index, value, verifies(), tell_only());
+        own.copy_(value);
+      } else {
+        // Counted when the bytes are there, or as many as came: what others make of the tensor
+        // while it is being read (a packed copy) is then out of date.
+        const Counted counted{own};
+        read_into(file_, item.index, own, verifies(), tell_only());
+      }
+      written.emplace_back(item.action->key);
+    } catch (const std::exception& failed) {
+      if (own.version() != version) written.emplace_back(item.action->key);
+      plan_.error(plan_.failure(*item.action, failed.what()));
+      plan_.fail(std::move(written));
+    }
+    plan_.check_commit(written);
+  }
+}
+
+PieceRead FileLoad::tell_only() const {
+  return [this](std::uint64_t bytes) {
+    try {
+      meter_->add(bytes);
+    } catch (...) {
+    }
+  };
+}
+
+}  // namespace tenon::detail
