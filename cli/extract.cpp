@@ -135,8 +135,9 @@ std::size_t unlikeness(std::string_view wanted, std::string_view name) {
 // "; it has 'a' and 'b'"
 std::string nearest(const Checkpoint& file, std::string_view wanted) {
   constexpr std::size_t kShown = 3;
+  constexpr std::size_t kLookedAt = 20'000;
   std::vector<std::pair<std::size_t, std::size_t>> near;  // unlikeness and number
-  for (std::size_t i = 0; i < file.tensors().size(); ++i) {
+  for (std::size_t i = 0; i < std::min(file.tensors().size(), kLookedAt); ++i) {
     if (const std::size_t n = unlikeness(wanted, file.tensors()[i].name); n < kFar)
       near.emplace_back(n, i);
   }

@@ -6,14 +6,17 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
+#include <tuple>
 
 #include "base/thread_pool.h"
 #include "commands.h"
 #include "io/sha256.h"
+#include "io/tensors.h"
 #include "json.h"
 #include "options.h"
 #include "progress.h"
@@ -86,16 +89,19 @@ Listing listing_of(const Checkpoint& file, const Options& options) {
 
 // The row before this one with the same elements, if there is one: tied weights are read once.
 std::vector<std::size_t> first_of_the_same(const std::vector<Row>& rows) {
-  std::map<std::vector<std::int64_t>, std::size_t> known;
+  const auto before = [&](std::size_t a, std::size_t b) {
+    const TensorFacts &x = *rows[a].facts, &y = *rows[b].facts;
+    const auto one = std::tie(x.storage, x.dtype, x.offset, x.conj, x.neg),
+               other = std::tie(y.storage, y.dtype, y.offset, y.conj, y.neg);
+    if (one != other) return one < other;
+    if (x.shape != y.shape) return std::ranges::lexicographical_compare(x.shape, y.shape);
+    return std::ranges::lexicographical_compare(x.stride, y.stride);
+  };
+  std::set<std::size_t, decltype(before)> known(before);
   std::vector<std::size_t> out(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const TensorFacts& t = *rows[i].facts;
-    std::vector<std::int64_t> key{t.storage, static_cast<std::int64_t>(t.dtype), t.offset, t.conj,
-                                  t.neg};
-    key.insert(key.end(), t.shape.begin(), t.shape.end());
-    key.insert(key.end(), t.stride.begin(), t.stride.end());
-    const bool alone = t.storage == TensorFacts::kNoStorage;
-    out[i] = alone ? i : known.try_emplace(std::move(key), i).first->second;
+    const bool alone = rows[i].facts->storage == TensorFacts::kNoStorage;
+    out[i] = alone ? i : *known.insert(i).first;
   }
   return out;
 }
@@ -109,14 +115,20 @@ std::uint64_t stretch_of(const TensorFacts& facts) {
   return static_cast<std::uint64_t>((last + 1) * itemsize(facts.dtype));
 }
 
+std::uint64_t cost_of(const Row& row) {
+  const TensorFacts& t = *row.facts;
+  if (t.storage == TensorFacts::kNoStorage) return 0;
+  return std::max(packing_cost(t.shape, t.stride, t.dtype), stretch_of(t));
+}
+
 // A small file may have many tensors that repeat few bytes.
 void check_work(const Checkpoint& file, const std::vector<Row>& rows,
                 const std::vector<std::size_t>& first) {
-  constexpr std::uint64_t kFree = std::uint64_t{1} << 30, kTimes = 64;
+  constexpr std::uint64_t kFree = std::uint64_t{1} << 29, kTimes = 64;
   std::uint64_t stored = 0, wanted = 0;
-  for (const StorageFacts& storage : file.storages()) stored += storage.nbytes;
+  for (const StorageFacts& storage : file.storages()) stored += storage.stored;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (first[i] == i) wanted += std::max(rows[i].bytes, stretch_of(*rows[i].facts));
+    if (first[i] == i) wanted += cost_of(rows[i]);
     if (wanted / kTimes > stored + kFree / kTimes) {
       throw FormatError(file.file(), 0,
                         "its tensors repeat " + std::to_string(stored) +

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "core/module_state.h"
+#include "core/value_text.h"
 #include "io/rebuild.h"
 #include "text.h"
 
@@ -185,6 +186,7 @@ class TextSize {
       case Value::Kind::string: bytes_ += value.as_string().size(); break;
       case Value::Kind::bytes: bytes_ += value.as_bytes().size() * 2; break;
       case Value::Kind::big_integer: bytes_ += value.big_bytes().size() * 3; break;
+      case Value::Kind::size: bytes_ += value.as_size().size() * 22; break;
       case Value::Kind::tensor: bytes_ += name; break;
       case Value::Kind::list:
       case Value::Kind::tuple:
@@ -194,9 +196,11 @@ class TextSize {
       case Value::Kind::dict:
         for (const auto& [key, item] : value.entries()) {
           add(key, 0);
-          add(item,
-              name + 1 +
-                  (key.kind() == Value::Kind::string ? key.as_string().size() : key.repr().size()));
+          const std::size_t own = key.kind() == Value::Kind::string
+                                      ? key.as_string().size()
+                                      : repr_up_to(key, static_cast<std::size_t>(most_)).size();
+          if (own > most_) bytes_ = most_ + 1;
+          add(item, name + 1 + own);
         }
         break;
       case Value::Kind::object:

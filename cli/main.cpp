@@ -8,6 +8,10 @@
 #include <string>
 #include <vector>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "commands.h"
 #include "text.h"
 
@@ -37,6 +41,11 @@ Exit: 0 yes, 1 a negative answer, 2 wrong usage, 3 the input was refused, 4 the 
 }  // namespace
 
 int main(int argc, char** argv) {
+#ifdef __GLIBC__
+  // Large blocks go back to the system when they are freed: what was needed to read a file is not
+  // held while something is made of it.
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has seen enough is no error
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments.empty()) {

@@ -3,6 +3,7 @@
 
 #include <tenon/dtype.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -25,10 +26,15 @@ class StatisticsOf {
   static bool has_any(DType dtype) noexcept;
 
   void add(std::span<const std::byte> elements);
-  Statistics get() const;
+  // Of all that were added.
+  Statistics get();
 
  private:
+  void add(double x, std::uint64_t times);
+  void add_bytes();
+
   DType dtype_;
+  std::array<std::uint64_t, 256> times_ = {};  // how often each element of one byte was there
   Statistics seen_;
   std::uint64_t finite_ = 0;
   // Relative to the first, so that squares do not swallow what differs.

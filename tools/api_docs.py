@@ -48,6 +48,7 @@ def parenthesised(text, start):
 
 
 def split_arguments(text):
+    text = re.sub(r"\(&(\w+)\)\[(\w+)\]", r"[\2] \1", text).replace(" [", "[")  # a list in braces: const int (&sizes)[N]
     out, depth, start = [], 0, 0
     for i, c in enumerate(text):
         depth += c in "(<{"

@@ -34,6 +34,10 @@
 
 namespace tenon {
 
+namespace detail {
+class FileLoad;
+}  // namespace detail
+
 struct OpenOptions {
   // Objects that are neither tensors nor plain values are kept as their names, arguments and
   // states: the tensors of a whole pickled module or a TorchScript archive can then be read.
@@ -152,8 +156,11 @@ class TENON_API Checkpoint {
 
  private:
   struct Impl;
-  explicit Checkpoint(std::unique_ptr<Impl> impl) noexcept;
-  std::unique_ptr<Impl> impl_;
+  friend class detail::FileLoad;
+  explicit Checkpoint(std::shared_ptr<Impl> impl) noexcept;
+  // The same one again: callbacks may destroy the caller's.
+  Checkpoint shared() const noexcept { return Checkpoint(impl_); }
+  std::shared_ptr<Impl> impl_;
 };
 
 // Opens and loads.

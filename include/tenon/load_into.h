@@ -66,7 +66,10 @@ struct LoadIntoOptions {
 
   // Says what would be done (LoadIntoReport::plan) and does nothing.
   bool dry_run = false;
-  // Once the module is being changed, neither a stop nor what the progress function throws ends it.
+  // The progress function is called on the thread that calls load_into, while others read. It may
+  // do anything to the module: a tensor that it replaces, swaps, gives other data to or takes a
+  // view of is a LoadError if that is in the way of what is loaded. Once the module is being
+  // changed, neither a stop nor what the progress function throws ends it.
   Watch watch = {};
   // How much reading the file may cost (tenon/read_limits.h).
   ReadLimits limits = {};

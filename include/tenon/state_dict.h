@@ -55,6 +55,7 @@ class TENON_API StateDict {
   // Those for which it holds; how many. The others keep their order.
   template <class Predicate>
   std::size_t erase_if(Predicate&& gone) {
+    about_to_change();
     const std::size_t n = std::erase_if(entries_, [&](const Entry& entry) {
       return static_cast<bool>(gone(std::string_view(entry.first), entry.second));
     });
@@ -96,6 +97,11 @@ class TENON_API StateDict {
   std::string repr() const { return value().repr(); }
 
  private:
+  friend class HeldState;  // src/core/held_state.h
+
+  // To be called first. Those who are using the entries keep them, and this goes on with a copy.
+  void about_to_change();
+  void exchange(StateDict& other) noexcept;
   void reindex();
   std::uint32_t place_of(std::string_view name) const;
 
@@ -153,6 +159,9 @@ class StateDict::Tensors {
 
 TENON_API std::ostream& operator<<(std::ostream& out, const StateDict& state);
 
-inline StateDict::Tensors StateDict::tensors() { return Tensors(entries_); }
+inline StateDict::Tensors StateDict::tensors() {
+  about_to_change();
+  return Tensors(entries_);
+}
 
 }  // namespace tenon

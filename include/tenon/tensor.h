@@ -416,9 +416,11 @@ class TENON_API WeakTensor {
 //
 // SwapError, with nothing changed, if either has live views, is saved for a backward pass (itself
 // or a view of it: linear saves the transpose of its weight), or contains the other (a user-defined
-// tensor and its payload, a parameter and its own grad). What retain_grad keeps goes along. A
+// tensor and its payload, a parameter and its own grad). What the wanted gradients need is saved:
+// of a layer whose input requires no grad, not its weight. What retain_grad keeps goes along. A
 // gradient accumulator does not stand in the way, but is poisoned: a backward pass recorded before
-// the swap raises when it gets there. Swapping a tensor with itself does nothing.
+// a swap that was not refused raises when it gets there, and never gives a wrong gradient. Swapping
+// a tensor with itself does nothing.
 TENON_API void swap_tensors(const Tensor& a, const Tensor& b);
 
 TENON_API std::ostream& operator<<(std::ostream& out, const Tensor& tensor);

@@ -149,8 +149,8 @@ class TENON_API Value {
 
   // "int", "Tensor", ...: the name of its type in Python.
   std::string type_name() const;
-  // As Python's repr() writes it. ValueError beyond a thousand levels, and beyond 256 MiB: what is
-  // shared is written out in every place.
+  // As Python's repr() writes it. What is shared is written out in every place: ValueError if that
+  // is 16 MiB more than with each part written once, and beyond a thousand levels.
   std::string repr() const;
 
  private:

@@ -14,8 +14,8 @@ namespace tenon {
 using WarningHandler = std::function<void(const std::string& message)>;
 
 // Returns the handler there was; an empty one silences. May be called on any thread. The handler is
-// called on the thread that warns, one call at a time, and must not itself do anything that warns;
-// it may set another handler.
+// called on the thread that warns, one call at a time; what is warned of while it runs, by what it
+// does itself, is dropped. It may set another handler.
 TENON_API WarningHandler set_warning_handler(WarningHandler handler);
 
 }  // namespace tenon

@@ -93,7 +93,8 @@ std::mutex& lock_of(const Body& leaf) {
 
 // What runs code of others (a class's own addition, or one that is recorded) does so without the
 // lock, and again if another thread was quicker.
-void add_unlocked(Body& leaf, detail::AutogradMeta& meta, Tensor&& grad) {
+void add_unlocked(const AccumulateGrad& node, detail::AutogradMeta& meta, Tensor&& grad) {
+  Body& leaf = node.leaf();
   for (;;) {
     Tensor before;
     {
@@ -101,6 +102,7 @@ void add_unlocked(Body& leaf, detail::AutogradMeta& meta, Tensor&& grad) {
       before = meta.grad;
     }
     Tensor sum = before.defined() ? before + grad : first_grad(leaf, Tensor(grad));
+    node.check_not_poisoned();
     const std::lock_guard lock(lock_of(leaf));
     if (!meta.grad.is(before)) continue;
     std::swap(meta.grad, sum);  // what there was goes when the lock is gone
@@ -135,7 +137,7 @@ void accumulate(const AccumulateGrad& node, Tensor&& grad) {
       meta.grad = first_grad(leaf, std::move(grad));
     }
   }
-  if (alone) add_unlocked(leaf, meta, std::move(grad));
+  if (alone) add_unlocked(node, meta, std::move(grad));
   if (meta.accumulated.empty()) return;
   const auto hooks = meta.accumulated;
   const Tensor tensor = BodyEditor::tensor_of(Ref<Body>::share(&leaf));

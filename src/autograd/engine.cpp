@@ -154,6 +154,7 @@ void Engine::run_one(Node& node, State state) {
   if (leaf != nullptr) {
     leaf->check_not_poisoned();
     if (grads[0].defined()) grads[0] = with_leaf_hooks(*leaf, std::move(grads[0]));
+    leaf->check_not_poisoned();  // by a hook that swaps the leaf
   } else {
     run_hooks(node, grads);
   }

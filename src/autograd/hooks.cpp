@@ -1,6 +1,7 @@
 // Hooks on tensors.
 #include <utility>
 
+#include "base/text.h"
 #include "core/body_editor.h"
 #include "tenon/arithmetic.h"
 #include "tenon/autograd.h"
@@ -49,6 +50,13 @@ void Tensor::retain_grad() const {
       {std::make_shared<detail::HookSwitch>(), edge.input, true, [kept](const Tensor& grad) {
          const Ref<Body> body = kept->lock();
          if (!body) return Tensor();
+         if (grad.shape() != body->layout().shape) {
+           throw AutogradError(concat(
+               "a gradient of shape ", bracketed(grad.shape()),
+               " has arrived at a tensor of shape ", bracketed(body->layout().shape),
+               " that retains it: it was given other data after it was calculated. Use set_data "
+               "before, or detach it first"));
+         }
          detail::AutogradMeta& own = BodyEditor::need_autograd(*body);
          own.grad = own.grad.defined() ? own.grad + grad : grad.clone();
          return Tensor();

@@ -1,6 +1,9 @@
 #include "tenon/ref.h"
 
 #include <bit>
+#include <utility>
+
+#include "base/releases.h"
 
 namespace tenon {
 
@@ -38,9 +41,27 @@ void RefCounted::destroy() const noexcept {
   while (here.next != nullptr) {
     const RefCounted* object = here.next;
     here.next = std::bit_cast<const RefCounted*>(-object->count_.load(std::memory_order_relaxed));
+    __builtin_prefetch(here.next);
     delete object;
   }
   here.destroying = false;
+}
+
+Releases::Scope::Scope(Releases& into) noexcept : into_(into), collects_(!waiting.destroying) {
+  if (!collects_) return;
+  waiting.destroying = true;
+  waiting.next = into.first_;
+}
+
+Releases::Scope::~Scope() {
+  if (!collects_) return;
+  into_.first_ = std::exchange(waiting.next, nullptr);
+  waiting.destroying = false;
+}
+
+Releases::~Releases() {
+  // Those inside of a destructor are behind it already.
+  if (first_ != nullptr) waiting.next = first_;
 }
 
 }  // namespace tenon

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/user_code.h"
 #include "tenon/warning.h"
 
 namespace tenon {
@@ -23,7 +24,17 @@ Handler& handler() {
   return the_handler;
 }
 
+// Whether this thread is in the handler. What that raises itself is not handed to it: it holds the
+// lock.
+constinit thread_local bool in_handler = false;
+
+struct InHandler {
+  InHandler() noexcept { in_handler = true; }
+  ~InHandler() { in_handler = false; }
+};
+
 std::shared_ptr<const WarningHandler> listener() {
+  if (in_handler) return nullptr;
   Handler& current = handler();
   const std::lock_guard lock(current.mutex);
   return current.call;
@@ -41,10 +52,14 @@ WarningHandler set_warning_handler(WarningHandler replacement) {
 }
 
 void warn(const std::string& message) {
-  if (const auto call = listener()) {
+  const auto call = listener();
+  if (!call) return;
+  {
     const std::lock_guard one_at_a_time(handler().calling);
+    const InHandler here;
     (*call)(message);
   }
+  after_user_code();
 }
 
 void warn_once(std::atomic<bool>& said, const std::string& message) {

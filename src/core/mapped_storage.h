@@ -14,4 +14,9 @@ namespace tenon {
 // mapping.
 TENON_API Storage mapped_storage(Ref<Mapping> mapping, std::size_t offset, std::size_t nbytes);
 
+namespace detail {
+// Whether letting go of it is nobody's code: memory of its own, mapped, or none.
+TENON_API bool is_plain_memory(const StorageImpl& storage) noexcept;
+}  // namespace detail
+
 }  // namespace tenon

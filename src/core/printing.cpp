@@ -153,8 +153,29 @@ class Brackets {
   std::size_t next_ = 0;
 };
 
+// Summarising shows six positions of each dimension, and there may be 64 of them: a tensor that
+// repeats few elements would be gigabytes of text. One that has its elements is never refused.
+void check_shown(const Tensor& tensor, const PrintOptions& options, bool summarise) {
+  constexpr std::uint64_t kAlways = 100'000;
+  const std::uint64_t own =
+      tensor.storage().nbytes() / static_cast<std::uint64_t>(tensor.layout().itemsize());
+  const std::uint64_t most = std::max(kAlways, own);
+  std::uint64_t shown = 1;
+  for (const std::int64_t size : tensor.shape()) {
+    const bool cut = summarise && size - options.edgeitems > options.edgeitems;
+    shown *= static_cast<std::uint64_t>(cut ? 2 * options.edgeitems : size);
+    if (shown == 0) return;
+    if (shown <= most) continue;
+    throw ValueError(concat("the text of a tensor of ", tensor.shape().repr(),
+                            " would show more than ", most, " elements of the ", own,
+                            " in its storage: print a part of it, or set_printoptions with smaller "
+                            "edgeitems"));
+  }
+}
+
 std::string contents(const Tensor& tensor, std::size_t indent, const PrintOptions& options) {
   const bool summarise = tensor.numel() > options.threshold;
+  check_shown(tensor, options, summarise);
   const auto shown = shown_positions(tensor.shape(), options, summarise);
   const auto elements = element_texts(gather(tensor, shown), tensor.dtype(), options);
   return Brackets(tensor.shape(), elements, options, summarise).text(indent);

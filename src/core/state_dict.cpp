@@ -4,6 +4,7 @@
 
 #include "base/hash_index.h"
 #include "base/text.h"
+#include "core/held_state.h"
 #include "core/secret_hash.h"
 #include "tenon/error.h"
 
@@ -32,18 +33,55 @@ std::string where_else(const Value& value) {
   return found;
 }
 
+constinit thread_local HeldState* innermost_held = nullptr;
+
 }  // namespace
 
+HeldState::HeldState(const StateDict& state)
+    : state_(&state), outer_(std::exchange(innermost_held, this)) {}
+HeldState::~HeldState() { innermost_held = outer_; }
+
+HeldState* HeldState::of(const StateDict& state) noexcept {
+  HeldState* found = nullptr;
+  for (HeldState* held = innermost_held; held != nullptr; held = held->outer_) {
+    if (held->state_ == &state) found = held;
+  }
+  return found;
+}
+
+void HeldState::exchanged(const StateDict& a, const StateDict& b) noexcept {
+  for (HeldState* held = innermost_held; held != nullptr; held = held->outer_) {
+    if (held->state_ == &a || held->state_ == &b) held->state_ = held->state_ == &a ? &b : &a;
+  }
+}
+
 StateDict::StateDict() : index_(std::make_unique<Index>()) {}
-StateDict::StateDict(StateDict&& other) noexcept = default;
+StateDict::StateDict(StateDict&& other) noexcept { exchange(other); }
 StateDict& StateDict::operator=(StateDict other) noexcept {
+  exchange(other);
+  return *this;
+}
+StateDict::~StateDict() {
+  if (HeldState* held = HeldState::of(*this)) exchange(held->kept_);
+}
+
+// The entries themselves stay where they are.
+void StateDict::exchange(StateDict& other) noexcept {
   entries_.swap(other.entries_);
   std::swap(attributes_, other.attributes_);
   std::swap(ordered_, other.ordered_);
   index_.swap(other.index_);
-  return *this;
+  HeldState::exchanged(*this, other);
 }
-StateDict::~StateDict() = default;
+
+void StateDict::about_to_change() {
+  HeldState* held = HeldState::of(*this);
+  if (held == nullptr) return;
+  StateDict copy(*this);
+  exchange(held->kept_);
+  exchange(copy);
+}
+
 StateDict::StateDict(const StateDict& other)
     : entries_(other.entries_),
       attributes_(other.attributes_),
@@ -86,6 +124,7 @@ const Value& StateDict::metadata() const noexcept {
 }
 
 void StateDict::set_metadata(Value metadata) {
+  about_to_change();
   std::vector<Value::Entry> others;
   if (!attributes_.is_none()) {
     for (const Value::Entry& entry : attributes_.entries()) {
@@ -138,6 +177,7 @@ std::size_t StateDict::index_of(std::string_view name) const {
 Tensor StateDict::tensor(std::string_view name) const { return at(name).as_tensor(); }
 
 void StateDict::set(std::string_view name, Value value) {
+  about_to_change();
   if (const std::uint32_t at = place_of(name); at != HashIndex::kNone) {
     entries_[at].second = std::move(value);
     return;

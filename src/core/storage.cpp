@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 #include <new>
+#include <typeinfo>
 #include <utility>
 
 #include "base/device_names.h"
@@ -179,6 +180,12 @@ Storage mapped_storage(Ref<Mapping> mapping, std::size_t offset, std::size_t nby
                             " are not inside a mapping of ", size, " bytes"));
   }
   return handle(new MappedStorage(std::move(mapping), offset, nbytes));
+}
+
+bool detail::is_plain_memory(const StorageImpl& storage) noexcept {
+  const std::type_info& type = typeid(storage);
+  return type == typeid(OwnedStorage) || type == typeid(MappedStorage) ||
+         type == typeid(StorageImpl);
 }
 
 std::int64_t memory_allocated(Device device) noexcept {

@@ -103,9 +103,7 @@ class Search {
 };
 
 // Whether the body keeps the cell alive. Swapped into it, the body would then own itself.
-bool contains(const Body& body, const detail::Cell& cell) {
-  return !leads_nowhere(body) && Search(cell).from(body);
-}
+bool contains(const Body& body, const detail::Cell& cell) { return Search(cell).from(body); }
 
 void check_free(const Body& body, const char* which) {
   const std::int64_t views = body.live_views(), saves = body.live_saves();
@@ -132,13 +130,28 @@ void check_swap(const Tensor& a, const Tensor& b) {
   const Body &first = a.body(), &second = b.body();
   if (a.is(b)) return;
   if (BodyEditor::is_plain(first) && BodyEditor::is_plain(second)) return;
-  check_free(first, "the first tensor");
-  check_free(second, "the second tensor");
-  if (contains(first, *b.cell()) || contains(second, *a.cell())) {
+  check_swap_counts(a, b);
+  if (leads_nowhere(first) && leads_nowhere(second)) return;
+  // Looking into a user-defined tensor is its class's code, which may swap and take views.
+  const Tensor held_a = a, held_b = b;
+  const auto held_first = Ref<Body>::share(&a.body()), held_second = Ref<Body>::share(&b.body());
+  if (contains(first, *held_b.cell()) || contains(second, *held_a.cell())) {
     throw SwapError(
         "cannot swap a tensor with one that it contains: one of the two is, directly or through "
         "others, the other's payload, grad, attribute, or what it was calculated from");
   }
+  if (!a.is(held_a) || !b.is(held_b) || &a.body() != &first || &b.body() != &second) {
+    throw SwapError(
+        "cannot swap: one of the tensors was swapped, or its name given to another, by user code "
+        "while the swap was being checked");
+  }
+  check_swap_counts(a, b);
+}
+
+void check_swap_counts(const Tensor& a, const Tensor& b) {
+  if (a.is(b)) return;
+  check_free(a.body(), "the first tensor");
+  check_free(b.body(), "the second tensor");
 }
 
 void swap_checked(const Tensor& a, const Tensor& b) noexcept {

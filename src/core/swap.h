@@ -10,6 +10,9 @@ namespace tenon {
 
 // SwapError if the two cannot be swapped (see swap_tensors); changes nothing.
 TENON_API void check_swap(const Tensor& a, const Tensor& b);
+// The part of it that user code which has run since can change: SwapError for live views and saves.
+// Runs no user code.
+TENON_API void check_swap_counts(const Tensor& a, const Tensor& b);
 // Swaps two that can be.
 TENON_API void swap_checked(const Tensor& a, const Tensor& b) noexcept;
 // Moves from one body to another what belongs to the tensor rather than to its data: hooks and

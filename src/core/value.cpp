@@ -136,6 +136,12 @@ bool same_key(const Value& a, const Value& b) {
     return std::equal(a.items().begin(), a.items().end(), b.items().begin(), b.items().end(),
                       same_key);
   }
+  // A torch.Size is a tuple of integers.
+  if (a.kind() == Value::Kind::tuple && b.kind() == Value::Kind::size) return same_key(b, a);
+  if (a.kind() == Value::Kind::size && b.kind() == Value::Kind::tuple) {
+    return std::equal(a.as_size().begin(), a.as_size().end(), b.items().begin(), b.items().end(),
+                      [](std::int64_t n, const Value& item) { return same_key(Value(n), item); });
+  }
   if (a.kind() == b.kind() || !number(a) || !number(b)) return a == b;
   if (a.kind() == Value::Kind::boolean) return same_key(Value(std::int64_t{a.as_bool()}), b);
   if (b.kind() == Value::Kind::boolean || b.kind() < a.kind()) return same_key(b, a);
@@ -173,9 +179,8 @@ std::size_t hash(const Value& value, int depth) {
     case Value::Kind::dtype: return hash_number(static_cast<std::uint64_t>(value.as_dtype()), kind);
     case Value::Kind::device: return hash_text(value.as_device().str()) ^ kind;
     case Value::Kind::size: {
-      std::size_t all = kind;
-      for (const std::int64_t n : value.as_size())
-        all = hash_number(static_cast<std::uint64_t>(n), all);
+      auto all = static_cast<std::size_t>(Value::Kind::tuple);
+      for (const std::int64_t n : value.as_size()) all = hash_number(of_integer(n), all);
       return all;
     }
     case Value::Kind::list:

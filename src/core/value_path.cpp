@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/module_state.h"
+#include "core/value_text.h"
 #include "tenon/value.h"
 
 namespace tenon {
@@ -61,7 +62,7 @@ class PathSearch {
     if (error == std::errc() && end == key.data() + key.size()) return dict.find(Value(number));
     for (const auto& [other, value] : dict.entries()) {
       const bool rare = other.kind() != Value::Kind::string && other.kind() != Value::Kind::integer;
-      if (rare && other.repr() == key) return &value;
+      if (rare && repr_up_to(other, key.size()) == key) return &value;
     }
     return nullptr;
   }

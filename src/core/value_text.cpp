@@ -1,17 +1,18 @@
 // Values as Python shows them.
+#include "core/value_text.h"
+
 #include <algorithm>
 #include <ostream>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "core/python_text.h"
 #include "core/value_depth.h"
-#include "tenon/value.h"
+#include "tenon/body.h"
 
 namespace tenon {
 
 namespace {
-
-constexpr std::size_t kLongestRepr = std::size_t{256} << 20;
 
 // The digits of a number of any size: the lowest nine at a time.
 std::string decimal(std::string_view bytes) {
@@ -48,15 +49,6 @@ std::string decimal(std::string_view bytes) {
   return out;
 }
 
-void write(std::string& out, const Value& value, int depth);
-
-void write_items(std::string& out, std::span<const Value> items, int depth) {
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (i != 0) out += ", ";
-    write(out, items[i], depth);
-  }
-}
-
 // As Python shows bytes: b'a\\x00'
 void write_bytes(std::string& out, std::string_view bytes) {
   constexpr char kHex[] = "0123456789abcdef";
@@ -77,66 +69,123 @@ void write_bytes(std::string& out, std::string_view bytes) {
   out += '\'';
 }
 
-void write(std::string& out, const Value& value, int depth) {
-  if (depth > kMaxDepth) too_deep();
-  // Every value is a character at least, so that this bounds the steps too.
-  if (out.size() > kLongestRepr) {
-    throw ValueError(concat("the repr of the value has more than ", kLongestRepr,
-                            " bytes, as parts of it are shared: look at a part of it"));
-  }
-  switch (value.kind()) {
-    case Value::Kind::none: out += "None"; return;
-    case Value::Kind::boolean: append(out, value.as_bool()); return;
-    case Value::Kind::integer: append(out, value.as_int()); return;
-    case Value::Kind::real: append(out, value.as_real()); return;
-    case Value::Kind::complex: out += Scalar(value.as_complex()).repr(); return;
-    case Value::Kind::string: out += python_quoted(value.as_string()); return;
-    case Value::Kind::bytes: write_bytes(out, value.as_bytes()); return;
-    case Value::Kind::big_integer: out += value.digits(); return;
-    case Value::Kind::object:
-      out += value.object_name();
-      write(out, value.object_arguments(), depth + 1);
-      return;
-    case Value::Kind::set:
-      out += value.items().empty() ? "set(" : "{";
-      write_items(out, value.items(), depth + 1);
-      out += value.items().empty() ? ")" : "}";
-      return;
-    case Value::Kind::tensor: out += value.as_tensor().repr(); return;
-    case Value::Kind::dtype: out += repr(value.as_dtype()); return;
-    case Value::Kind::device: out += value.as_device().repr(); return;
-    case Value::Kind::size: out += value.as_size().repr(); return;
-    case Value::Kind::list:
-      out += '[';
-      write_items(out, value.items(), depth + 1);
-      out += ']';
-      return;
-    case Value::Kind::tuple:
-      out += '(';
-      write_items(out, value.items(), depth + 1);
-      out += value.items().size() == 1 ? ",)" : ")";
-      return;
-    case Value::Kind::dict: {
-      // As Python 3.12 and later have it.
-      const bool ordered = value.is_ordered_dict();
-      if (ordered && value.entries().empty()) {
-        out += "OrderedDict()";
-        return;
-      }
-      out += ordered ? "OrderedDict({" : "{";
-      const char* separator = "";
-      for (const auto& [key, item] : value.entries()) {
-        out += separator;
-        write(out, key, depth + 1);
-        out += ": ";
-        write(out, item, depth + 1);
-        separator = ", ";
-      }
-      out += ordered ? "})" : "}";
-      return;
+class Repr {
+ public:
+  explicit Repr(std::size_t most) noexcept : most_(most) {}
+
+  void write(const Value& value, int depth) {
+    if (depth > kMaxDepth) too_deep();
+    // Every value is a character at least, so that this bounds the steps too.
+    if (out.size() > most_) return;
+    switch (value.kind()) {
+      case Value::Kind::none: out += "None"; return;
+      case Value::Kind::boolean: append(out, value.as_bool()); return;
+      case Value::Kind::integer: append(out, value.as_int()); return;
+      case Value::Kind::real: append(out, value.as_real()); return;
+      case Value::Kind::complex: out += Scalar(value.as_complex()).repr(); return;
+      case Value::Kind::string: out += python_quoted(value.as_string()); return;
+      case Value::Kind::bytes: write_bytes(out, value.as_bytes()); return;
+      case Value::Kind::big_integer: out += value.digits(); return;
+      case Value::Kind::object:
+        out += value.object_name();
+        return write(value.object_arguments(), depth + 1);
+      case Value::Kind::set:
+        return items(value.items().empty() ? "set(" : "{", value.items(),
+                     value.items().empty() ? ")" : "}", depth);
+      case Value::Kind::tensor: out += value.as_tensor().repr(); return;
+      case Value::Kind::dtype: out += repr(value.as_dtype()); return;
+      case Value::Kind::device: out += value.as_device().repr(); return;
+      case Value::Kind::size: out += value.as_size().repr(); return;
+      case Value::Kind::list: return items("[", value.items(), "]", depth);
+      case Value::Kind::tuple:
+        return items("(", value.items(), value.items().size() == 1 ? ",)" : ")", depth);
+      case Value::Kind::dict: return dict(value, depth);
     }
   }
-}
+
+  std::string out;
+
+ private:
+  void items(const char* begin, std::span<const Value> items, const char* end, int depth) {
+    out += begin;
+    for (std::size_t i = 0; i < items.size() && out.size() <= most_; ++i) {
+      if (i != 0) out += ", ";
+      write(items[i], depth + 1);
+    }
+    out += end;
+  }
+  // As Python 3.12 and later have it.
+  void dict(const Value& value, int depth) {
+    const bool ordered = value.is_ordered_dict();
+    if (ordered && value.entries().empty()) {
+      out += "OrderedDict()";
+      return;
+    }
+    out += ordered ? "OrderedDict({" : "{";
+    const char* separator = "";
+    for (const auto& [key, item] : value.entries()) {
+      if (out.size() > most_) break;
+      out += separator;
+      write(key, depth + 1);
+      out += ": ";
+      write(item, depth + 1);
+      separator = ", ";
+    }
+    out += ordered ? "})" : "}";
+  }
+
+  std::size_t most_;
+};
+
+// How long the text is at most if every part is written once, however often it is used.
+class LengthOfParts {
+ public:
+  void add(const Value& value, int depth) {
+    if (depth > kMaxDepth) too_deep();
+    bytes += 4;  // what is between two values
+    if (value.identity() != nullptr && !known_.insert(value.identity()).second) return;
+    constexpr std::size_t kNumber = 24, kBrackets = 16;
+    switch (value.kind()) {
+      case Value::Kind::string: bytes += 10 * value.as_string().size(); return;
+      case Value::Kind::bytes: bytes += 4 * value.as_bytes().size(); return;
+      case Value::Kind::big_integer: bytes += 3 * value.big_bytes().size(); return;
+      case Value::Kind::size: bytes += kBrackets + kNumber * value.as_size().size(); return;
+      case Value::Kind::tensor: return tensor(value.as_tensor());
+      case Value::Kind::list:
+      case Value::Kind::tuple:
+      case Value::Kind::set:
+        bytes += kBrackets;
+        for (const Value& item : value.items()) add(item, depth + 1);
+        return;
+      case Value::Kind::dict:
+        bytes += kBrackets;
+        for (const auto& [key, item] : value.entries()) {
+          add(key, depth + 1);
+          add(item, depth + 1);
+        }
+        return;
+      case Value::Kind::object:
+        bytes += value.object_name().size();
+        return add(value.object_arguments(), depth + 1);
+      case Value::Kind::complex: bytes += 2 * kNumber; return;
+      default: bytes += kNumber; return;
+    }
+  }
+
+  std::size_t bytes = 0;
+
+ private:
+  // The elements that it shows are in its storage.
+  void tensor(const Tensor& tensor) {
+    constexpr std::size_t kWithoutElements = 1024, kPerByte = 16;
+    bytes += kWithoutElements;
+    if (!tensor.body().is_wrapper() && tensor.storage().defined() &&
+        known_.insert(tensor.storage().identity()).second)
+      bytes += kPerByte * tensor.storage().nbytes();
+  }
+
+  std::unordered_set<const void*> known_;
+};
 
 }  // namespace
 
@@ -167,10 +216,34 @@ std::string Value::type_name() const {
   __builtin_unreachable();
 }
 
+std::string repr_up_to(const Value& value, std::size_t most) {
+  Repr repr(most);
+  repr.write(value, 0);
+  return std::move(repr.out);
+}
+
+std::string short_repr(const Value& value) {
+  constexpr std::size_t kMost = 200;
+  std::string text = repr_up_to(value, kMost);
+  if (text.size() <= kMost) return text;
+  text.resize(kMost);
+  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80) text.pop_back();
+  if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0x80) text.pop_back();
+  return text + "...";
+}
+
 std::string Value::repr() const {
-  std::string out;
-  write(out, *this, 0);
-  return out;
+  constexpr std::size_t kAlways = std::size_t{16} << 20;
+  std::string text = repr_up_to(*this, kAlways);
+  if (text.size() <= kAlways) return text;
+  LengthOfParts parts;
+  parts.add(*this, 0);
+  const std::size_t most = kAlways + parts.bytes;
+  text = std::string();
+  text = repr_up_to(*this, most);
+  if (text.size() <= most) return text;
+  throw ValueError(concat("the repr of the value has more than ", most,
+                          " bytes, as parts of it are shared: look at a part of it"));
 }
 
 std::ostream& operator<<(std::ostream& out, const Value& value) { return out << value.repr(); }

@@ -9,6 +9,7 @@
 #include "base/demangled.h"
 #include "base/text.h"
 #include "base/thread_state.h"
+#include "base/user_code.h"
 #include "core/uninitialized.h"
 #include "dispatch/wrapper_order.h"
 #include "tenon/custom_op.h"
@@ -134,6 +135,8 @@ std::optional<Value> detail::ask_wrappers(const OpCall& call) {
   }
   return std::nullopt;
 }
+
+void detail::check_callers() { after_user_code(); }
 
 void detail::nobody_handles(const OpCall& call) {
   throw NotImplementedError(concat("no implementation found for '", call.name(),

@@ -189,7 +189,7 @@ std::string archive_name(const std::string& path) {
   return name;
 }
 
-FilePlan plan_archive(const std::string& archive, Pickled pickled) {
+FilePlan plan_archive(const std::string& archive, Pickled pickled, ReadMeter& meter) {
   constexpr std::uint64_t kBeside = 6;  // the entries that are no storages
   if (pickled.program.size() > kLargestPickle) {
     throw ValueError(concat("save: values beside the tensors' data that take ",
@@ -201,8 +201,14 @@ FilePlan plan_archive(const std::string& archive, Pickled pickled) {
                             " storages are more than would be read again, a million with what is "
                             "beside them: write several files with .shard_size"));
   }
+  // Headers before the data and, when they are written, in the directory, each with its name.
+  constexpr std::uint64_t kHeaders = kLocalSize + kCentralSize + 2 * kAlignment;
+  meter.memory((pickled.storages.size() + kBeside) *
+               (sizeof(PlannedRecord) + sizeof(Entry) + kHeaders + 3 * archive.size()));
   FilePlan plan;
   auto entries = std::make_shared<std::vector<Entry>>();
+  plan.records.reserve(pickled.storages.size() + kBeside);
+  entries->reserve(pickled.storages.size() + kBeside);
   std::uint64_t at = 0;
   const auto add = [&](std::string_view name, std::shared_ptr<Payload> payload, bool counts) {
     Entry entry{concat(archive, "/", name), at, payload->size()};

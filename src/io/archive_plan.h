@@ -18,6 +18,6 @@ namespace tenon {
 std::string archive_name(const std::string& path);
 
 // ValueError if it has a larger pickle or more entries than are read.
-FilePlan plan_archive(const std::string& archive, Pickled pickled);
+FilePlan plan_archive(const std::string& archive, Pickled pickled, ReadMeter& meter);
 
 }  // namespace tenon

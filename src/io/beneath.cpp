@@ -20,6 +20,7 @@ namespace tenon {
 namespace {
 
 constexpr int kMostLinks = 40;  // as the kernel
+constexpr std::uint64_t kMostParts = 512;
 constexpr int kFolder = O_PATH | O_DIRECTORY | O_CLOEXEC;
 // O_NONBLOCK: opening a pipe nobody writes to must not hang; a regular file does not notice.
 constexpr int kFile = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
@@ -80,8 +81,14 @@ class Beneath::Walk {
     for (std::string& part : parts_of(name)) left_.push_back(std::move(part));
   }
 
+  std::uint64_t parts() const noexcept { return parts_; }
   int run() {
     while (!left_.empty()) {
+      // The texts of links may have thousands of parts, and an index may name each many times.
+      if (++parts_ > kMostParts) {
+        errno = ELOOP;
+        return -1;
+      }
       const std::string part = std::move(left_.front());
       left_.pop_front();
       if (part == "..") {
@@ -165,6 +172,7 @@ class Beneath::Walk {
   std::vector<std::shared_ptr<const Folder>> stack_;  // a root, and folders down to where we are
   std::deque<std::string> left_;
   int links_ = 0;
+  std::uint64_t parts_ = 0;
 };
 
 Beneath::Beneath(const std::string& folder) {
@@ -188,9 +196,11 @@ void Beneath::allow(const std::string& relative) {
   roots_.push_back(root);
 }
 
-int Beneath::open(std::string_view name) const {
+int Beneath::open(std::string_view name, std::uint64_t& parts) const {
   Walk walk(roots_, name);
-  return walk.run();
+  const int descriptor = walk.run();
+  parts = walk.parts();
+  return descriptor;
 }
 
 int Beneath::open_anywhere(const std::string& name) const {

@@ -30,8 +30,9 @@ class Beneath {
   void allow(const std::string& relative);
 
   // A descriptor for reading the file of that name, which may be several parts long. -1 and errno
-  // if there is none, EXDEV if it is a link to somewhere else.
-  int open(std::string_view name) const;
+  // if there is none, EXDEV if it is a link to somewhere else. `parts` is how many parts of names
+  // it took, those of links included.
+  int open(std::string_view name, std::uint64_t& parts) const;
   // The same wherever links lead.
   int open_anywhere(const std::string& name) const;
 

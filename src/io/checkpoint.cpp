@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "io/compression.h"
+#include "io/contents.h"
 #include "io/document.h"
 #include "io/inflated_slot.h"
 #include "io/loader.h"
@@ -39,45 +40,25 @@ bool is_packed(const TensorRecord& record) {
 struct Checkpoint::Impl {
   std::unique_ptr<Document> document;
   const Source* source;
+  ReadMeter meter;  // of opening it and of all that is here
   Survey survey;
-  std::vector<TensorFacts> tensors;
-  std::vector<const TensorRecord*> records;  // of the same, in the survey
-  std::vector<std::uint32_t> by_name;
-  std::vector<UninitializedFacts> uninitialized;
-  std::vector<StorageFacts> storages;
+  Contents contents;
+  std::vector<std::uint32_t> by_name;          // the tensors of the contents, sorted
   std::unique_ptr<std::once_flag[]> compared;  // of each storage: whether it has been
 
   explicit Impl(std::unique_ptr<Document> opened)
-      : document(std::move(opened)), source(&document->source()), survey(*document) {
+      : document(std::move(opened)),
+        source(&document->source()),
+        meter(document->meter()),
+        survey(*document, meter),
+        contents(survey, meter) {
+    meter.memory(survey.storages().size() * sizeof(std::once_flag));
     compared = std::make_unique<std::once_flag[]>(survey.storages().size());
-    for (const StorageRecord& record : survey.storages()) {
-      storages.push_back({record.source->name(), record.key, record.location, record.nbytes,
-                          record.offset, record.stored, is_mappable(record)});
-    }
-    ReadMeter meter = survey.meter();
-    Walk walk(meter, [&](const std::string& name, const Tensor& tensor) {
-      const TensorRecord& record = survey.record(tensor);
-      const std::string_view device = record.storage == TensorRecord::kNoStorage
-                                          ? "meta"
-                                          : survey.storages()[record.storage].location;
-      meter.memory(sizeof(TensorFacts) + name.size() + device.size() + heap_bytes(record.shape) +
-                   heap_bytes(record.stride));
-      tensors.push_back({name, record.dtype, record.shape, record.stride, record.offset,
-                         std::string(device), record.requires_grad, record.parameter, record.conj,
-                         record.neg, record.storage});
-      records.push_back(&record);
-    });
-    walk.visit_uninitialized = [&](const std::string& name, const Tensor& tensor) {
-      const UninitializedRecord& record = survey.uninitialized_record(tensor);
-      meter.memory(sizeof(UninitializedFacts) + 2 * name.size() + ReadMeter::kObject);
-      uninitialized.push_back(
-          {name, record.dtype, record.device.str(), record.requires_grad, record.parameter});
-    };
-    walk.run(survey.tree());
     sort_names();
   }
 
   void sort_names() {
+    const std::vector<TensorFacts>& tensors = contents.tensors;
     by_name.resize(tensors.size());
     std::iota(by_name.begin(), by_name.end(), 0u);
     std::sort(by_name.begin(), by_name.end(),
@@ -87,7 +68,7 @@ struct Checkpoint::Impl {
         [&](std::uint32_t a, std::uint32_t b) { return tensors[a].name == tensors[b].name; });
     if (twice != by_name.end()) two_named(tensors[*twice].name);
     std::set<std::string_view> others;  // not hashed: the file chooses the names
-    for (const UninitializedFacts& facts : uninitialized) {
+    for (const UninitializedFacts& facts : contents.uninitialized) {
       if (find(facts.name) || !others.insert(facts.name).second) two_named(facts.name);
     }
   }
@@ -98,10 +79,11 @@ struct Checkpoint::Impl {
   }
 
   std::optional<std::size_t> find(std::string_view name) const {
-    const auto at = std::lower_bound(
-        by_name.begin(), by_name.end(), name,
-        [&](std::uint32_t i, std::string_view wanted) { return tensors[i].name < wanted; });
-    if (at == by_name.end() || tensors[*at].name != name) return std::nullopt;
+    const auto at = std::lower_bound(by_name.begin(), by_name.end(), name,
+                                     [&](std::uint32_t i, std::string_view wanted) {
+                                       return contents.tensors[i].name < wanted;
+                                     });
+    if (at == by_name.end() || contents.tensors[*at].name != name) return std::nullopt;
     return *at;
   }
 
@@ -156,22 +138,22 @@ struct Checkpoint::Impl {
   mutable InflatedSlot inflated;
 };
 
-Checkpoint::Checkpoint(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+Checkpoint::Checkpoint(std::shared_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
 Checkpoint::Checkpoint(Checkpoint&&) noexcept = default;
 Checkpoint& Checkpoint::operator=(Checkpoint&&) noexcept = default;
 Checkpoint::~Checkpoint() = default;
 
 Checkpoint Checkpoint::open(const std::string& path, const OpenOptions& options) {
-  return Checkpoint(std::make_unique<Impl>(
+  return Checkpoint(std::make_shared<Impl>(
       open_path(path, {options.inert, options.follow_links, options.limits})));
 }
 Checkpoint Checkpoint::open(int descriptor, std::uint64_t offset, const OpenOptions& options) {
   auto source = open_file(descriptor, offset, concat("descriptor ", descriptor));
-  return Checkpoint(std::make_unique<Impl>(
+  return Checkpoint(std::make_shared<Impl>(
       open_document(std::move(source), {options.inert, false, options.limits})));
 }
 Checkpoint Checkpoint::open(std::span<const std::byte> bytes, const OpenOptions& options) {
-  return Checkpoint(std::make_unique<Impl>(
+  return Checkpoint(std::make_shared<Impl>(
       open_document(open_memory(bytes, "memory"), {options.inert, false, options.limits})));
 }
 
@@ -182,10 +164,14 @@ std::vector<std::pair<std::string, std::string>> Checkpoint::facts() const {
   return impl_->document->facts();
 }
 const Value& Checkpoint::tree() const& noexcept { return impl_->survey.tree(); }
-const std::vector<TensorFacts>& Checkpoint::tensors() const& noexcept { return impl_->tensors; }
-const std::vector<StorageFacts>& Checkpoint::storages() const& noexcept { return impl_->storages; }
+const std::vector<TensorFacts>& Checkpoint::tensors() const& noexcept {
+  return impl_->contents.tensors;
+}
+const std::vector<StorageFacts>& Checkpoint::storages() const& noexcept {
+  return impl_->contents.storages;
+}
 const std::vector<UninitializedFacts>& Checkpoint::uninitialized() const& noexcept {
-  return impl_->uninitialized;
+  return impl_->contents.uninitialized;
 }
 
 std::optional<std::size_t> Checkpoint::find(std::string_view name) const {
@@ -193,27 +179,32 @@ std::optional<std::size_t> Checkpoint::find(std::string_view name) const {
 }
 
 Value Checkpoint::load(const LoadOptions& options) const {
-  return load_document(*impl_->document, &impl_->survey, options);
+  const std::shared_ptr<Impl> held = impl_;  // a filter may destroy the checkpoint
+  // Beside what is open, which has been paid for.
+  ReadMeter meter = held->document->meter();
+  return load_document(*held->document, &held->survey, options, meter);
 }
 
 void Checkpoint::verify(const Watch& watch) const {
+  const std::shared_ptr<Impl> held = impl_;
   std::vector<StorageRead> reads;
-  for (const StorageRecord& record : impl_->document->stretches())
+  for (const StorageRecord& record : held->document->stretches())
     reads.push_back({record, nullptr});
   read_storages(reads, true, watch);
-  impl_->source->check_unchanged();
+  held->source->check_unchanged();
 }
 
 void Checkpoint::read(std::size_t tensor,
                       const std::function<void(std::span<const std::byte>)>& piece,
                       bool verify) const {
-  if (tensor >= impl_->records.size()) {
+  const std::shared_ptr<Impl> held = impl_;
+  if (tensor >= held->contents.records.size()) {
     throw IndexError(
-        concat("tensor ", tensor, " of a checkpoint that has ", impl_->records.size()));
+        concat("tensor ", tensor, " of a checkpoint that has ", held->contents.records.size()));
   }
-  TensorRecord record = *impl_->records[tensor];
+  TensorRecord record = *held->contents.records[tensor];
   if (record.storage == TensorRecord::kNoStorage) return;
-  const StorageRecord& storage = impl_->survey.storages()[record.storage];
+  const StorageRecord& storage = held->survey.storages()[record.storage];
   if (storage.without_data) return;
   if (record.dtype == bool_) record.dtype = uint8;  // as they are, also if they are neither 0 nor 1
   const auto bytes = static_cast<std::uint64_t>(record.shape.numel() * itemsize(record.dtype));
@@ -223,12 +214,14 @@ void Checkpoint::read(std::size_t tensor,
                              " bytes of storage until they are ", bytes));
   }
   if (bytes == 0) return;  // its offset and strides may be anything
-  const auto bounds = impl_->survey.bounds(record.number);
+  const std::span<const IndexBounds> bounds = held->survey.bounds(record.number);
   const bool plain = is_packed(record) && !record.conj && !record.neg;
   if (plain && !storage.deflated && bounds.empty())
-    return impl_->stream(record, storage, bytes, piece, verify);
-  const Storage stretch = impl_->stretch_of(record, storage, verify);
+    return held->stream(record, storage, bytes, piece, verify);
+  const Storage stretch = held->stretch_of(record, storage, verify);
   const Tensor there = tensor_over(record, stretch, Device::cpu());
+  // Indices do not repeat elements, which others may.
+  if (!plain && bounds.empty()) return packed_pieces(there, piece);
   const Tensor packed = plain ? there : packed_copy(there);
   for (const IndexBounds& one : bounds)
     check_indices(packed, one, storage.source->name(), storage.offset);
@@ -237,7 +230,8 @@ void Checkpoint::read(std::size_t tensor,
 
 Value load(const std::string& path, const LoadOptions& options) {
   const auto document = open_path(path, {options.inert, options.follow_links, options.limits});
-  return load_document(*document, nullptr, options);
+  ReadMeter meter = document->meter();
+  return load_document(*document, nullptr, options, meter);
 }
 
 }  // namespace tenon

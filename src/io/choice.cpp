@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "core/value_text.h"
 #include "io/flattened.h"
 #include "io/rebuild.h"
 #include "io/survey.h"
@@ -16,17 +17,16 @@
 namespace tenon {
 
 ChosenTensors chosen_tensors(const Document& document, const Survey& survey,
-                             const LoadOptions& options) {
+                             const LoadOptions& options, ReadMeter& meter) {
   ChosenTensors kept{std::vector<bool>(survey.tensors()),
                      std::vector<bool>(survey.uninitialized())};
   // A name is asked about once, also if it has several parts.
   std::map<std::string, bool, std::less<>> asked;
-  ReadMeter meter = document.meter();
   const auto wanted = [&](std::string_view name) {
     if (!options.filter) return true;
     const auto known = asked.find(name);
     if (known != asked.end()) return known->second;
-    meter.text(name.size());
+    meter.text(name.size() + ReadMeter::kObject);
     return asked.emplace(name, options.filter(name)).first->second;
   };
   Walk walk(meter, {});
@@ -51,7 +51,7 @@ const Value& at_path(const Value& tree, const std::string& path, const Document&
         keys += ", ...";
         break;
       }
-      keys += concat(shown++ == 0 ? "; its keys are " : ", ", key);
+      keys += concat(shown++ == 0 ? "; its keys are " : ", ", short_repr(key));
     }
   }
   throw IndexError(concat(document.source().name(), " has nothing at ", Value(path).repr(), keys));
@@ -62,7 +62,8 @@ namespace {
 // What is one object in several places is looked at once, and stays one.
 class Pruner {
  public:
-  explicit Pruner(const std::unordered_set<std::uint64_t>& dropped) : dropped_(dropped) {}
+  Pruner(const std::unordered_set<std::uint64_t>& dropped, ReadMeter& meter)
+      : dropped_(dropped), meter_(meter) {}
 
   // Nothing if all of it is to go.
   std::optional<Value> kept(const Value& value) {
@@ -79,6 +80,8 @@ class Pruner {
     }
     if (const auto known = known_.find(value.identity()); known != known_.end())
       return known->second;
+    meter_.work(8);
+    meter_.memory(3 * ReadMeter::kObject);
     auto made = fresh(value);
     known_.emplace(value.identity(), made);
     return made;
@@ -96,12 +99,19 @@ class Pruner {
   }
   std::vector<Value> items(const Value& sequence) {
     std::vector<Value> out;
+    meter_.memory(sequence.items().size() * sizeof(Value));
     out.reserve(sequence.items().size());
-    for (const Value& item : sequence.items()) out.push_back(kept(item).value_or(Value()));
+    for (const Value& item : sequence.items()) {
+      // What is at a place of a list stays at it; a set has none.
+      auto left = kept(item);
+      if (left || sequence.kind() != Value::Kind::set)
+        out.push_back(std::move(left).value_or(Value()));
+    }
     return out;
   }
   std::optional<Value> dict(const Value& value) {
     std::vector<Value::Entry> out;
+    meter_.memory(value.entries().size() * sizeof(Value::Entry));
     out.reserve(value.entries().size());
     for (const auto& [key, item] : value.entries()) {
       if (auto left = kept(item)) out.emplace_back(key, std::move(*left));
@@ -123,17 +133,19 @@ class Pruner {
   }
 
   const std::unordered_set<std::uint64_t>& dropped_;
+  ReadMeter& meter_;
   std::unordered_map<const void*, std::optional<Value>> known_;  // by identity
 };
 
 }  // namespace
 
-Value without(const Value& tree, const std::unordered_set<std::uint64_t>& dropped) {
+Value without(const Value& tree, const std::unordered_set<std::uint64_t>& dropped,
+              ReadMeter& meter) {
   if (dropped.empty()) return tree;
-  return Pruner(dropped).kept(tree).value_or(Value());
+  return Pruner(dropped, meter).kept(tree).value_or(Value());
 }
 
-Value renamed(const Value& tree, const KeyMap& names) {
+Value renamed(const Value& tree, const KeyMap& names, ReadMeter* meter) {
   if (!StateDict::is_one(tree)) {
     throw ValueError(concat("load: .rename is about a dict with names as its keys, and this is a ",
                             tree.type_name(), ": choose the state dict in it with .path"));
@@ -143,6 +155,9 @@ Value renamed(const Value& tree, const KeyMap& names) {
   out.reserve(tree.entries().size());
   for (const auto& [key, item] : tree.entries()) {
     std::string name = names(key.as_string());
+    // Its own text, and both among those that are taken.
+    if (meter != nullptr)
+      meter->text(2 * name.size() + key.as_string().size() + 4 * ReadMeter::kObject);
     const auto [place, fresh] = taken.try_emplace(name, key.as_string());
     if (!fresh) {
       throw ValueError(concat("load: .rename makes ", Value(name), " of ", Value(place->second),
@@ -156,8 +171,11 @@ Value renamed(const Value& tree, const KeyMap& names) {
     for (auto& [key, item] : all) {
       if (!(key == Value("_metadata")) || !StateDict::is_one(item)) continue;
       std::vector<Value::Entry> modules;
-      for (const auto& [module, facts] : item.entries())
-        modules.emplace_back(Value(names.module(module.as_string())), facts);
+      for (const auto& [module, facts] : item.entries()) {
+        std::string name = names.module(module.as_string());
+        if (meter != nullptr) meter->text(name.size() + 2 * ReadMeter::kObject);
+        modules.emplace_back(Value(std::move(name)), facts);
+      }
       item = dict_like(item, std::move(modules), item.attributes());
     }
     attributes = Value::dict(std::move(all));

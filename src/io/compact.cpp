@@ -23,13 +23,14 @@ struct Use {
 
 }  // namespace
 
-Value compacted(const Value& tree, Overlay& overlay) {
+Value compacted(const Value& tree, Overlay& overlay, ReadMeter& meter) {
   std::unordered_map<const void*, Use> uses;
   const auto counts = [&](const Tensor& tensor) {
     return !tensor.body().is_wrapper() && overlay.has_bytes(tensor);
   };
-  for_each_tensor(tree, [&](const Tensor& tensor) {
+  const auto note = [&](const Tensor& tensor) {
     if (!counts(tensor)) return;
+    meter.memory(sizeof(Use) + ReadMeter::kObject);
     Use& use = uses[tensor.storage().identity()];
     const Layout& layout = tensor.layout();
     use.unit = std::max(use.unit, static_cast<std::uint64_t>(layout.itemsize()));
@@ -41,9 +42,11 @@ Value compacted(const Value& tree, Overlay& overlay) {
     // An expanded tensor is more without its overlaps than with them.
     use.gaps =
         static_cast<std::uint64_t>(layout.numel() * layout.itemsize()) < span.end - span.begin;
-  });
-  return mapped_tensors(tree, [&](const Tensor& tensor) -> Value {
+  };
+  for_each_tensor(tree, note, meter);
+  const auto over_parts = [&](const Tensor& tensor) -> Value {
     if (!counts(tensor)) return tensor;
+    meter.memory(Overlay::kMadeTensor + heap_bytes(tensor.layout().shape) * 2);
     Use& use = uses.at(tensor.storage().identity());
     Layout layout = tensor.layout();
     if (use.tensors == 1 && use.gaps) {
@@ -62,7 +65,8 @@ Value compacted(const Value& tree, Overlay& overlay) {
     else
       layout.offset -= static_cast<std::int64_t>(first) / layout.itemsize();
     return overlay.tensor(tensor, layout, *use.part);
-  });
+  };
+  return mapped_tensors(tree, over_parts, meter);
 }
 
 }  // namespace tenon

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "core/body_editor.h"
 #include "core/uninitialized.h"
+#include "io/tensor_attributes.h"
 
 namespace tenon {
 
@@ -63,6 +64,8 @@ void CompositeCalls::set_attributes(const Arguments& args, const Tensor& made, c
     charge_entries(dict.entries().size());
     for (const auto& [key, attribute] : dict.entries()) {
       if (key.kind() != Value::Kind::string) wrong(args, "an attribute whose name is no text");
+      if (is_tensors_own(key.as_string()))
+        wrong(args, concat("an attribute ", key.as_string(), ", which is a tensor's own"));
       meter_.text(key.as_string().size());
       all.emplace_back(key, attribute);
     }

@@ -8,6 +8,8 @@
 
 #include "base/text.h"
 #include "base/visible.h"
+#include "core/autograd_meta.h"
+#include "core/body_editor.h"
 #include "core/uninitialized.h"
 #include "io/choice.h"
 #include "io/document.h"
@@ -16,6 +18,7 @@
 #include "io/overlay.h"
 #include "io/records.h"
 #include "io/saver.h"
+#include "io/shown.h"
 #include "io/source.h"
 #include "io/tree_map.h"
 #include "io/walk.h"
@@ -25,28 +28,29 @@ namespace tenon {
 
 namespace {
 
-constexpr std::size_t kMostShown = 200;  // of a name in a message
-
 class Conversion {
  public:
-  Conversion(const Document& document, Overlay& overlay, const ConvertOptions& options)
-      : document_(document), overlay_(overlay), options_(options) {
+  Conversion(Overlay& overlay, const ConvertOptions& options, ReadMeter& meter)
+      : overlay_(overlay), options_(options), meter_(meter) {
     for (const auto& [pattern, dtype] : options.dtype_for)
       rules_.emplace_back(matching(pattern), dtype);
   }
 
+  ~Conversion() { meter_.release(passing_); }
+  Conversion(const Conversion&) = delete;
+  Conversion& operator=(const Conversion&) = delete;
+
   // The tree with tensors of their new dtypes, and what is said of each.
   Value run(const Value& tree, std::vector<ConvertedTensor>& said) {
-    ReadMeter meter = document_.meter();
-    Walk walk(meter, {});
+    Walk walk(meter_, {});
     walk.visit = [&](const std::string& name, const Tensor& tensor) {
       // Scales and the like of a tensor that is made of several stay what they are.
       const bool part = walk.whole() != std::string_view(name) && !name.ends_with(".values");
-      charge(meter, name);
+      charge(name, said);
       choose(name, tensor, part, said);
     };
     walk.visit_uninitialized = [&](const std::string& name, const Tensor& tensor) {
-      charge(meter, name);
+      charge(name, said);
       const DType old = tensor.dtype();
       const DType chosen = wanted(name, old).value_or(old);
       check_grad(tensor, chosen, name);
@@ -54,25 +58,39 @@ class Conversion {
       decide(Value(tensor).identity(), old, chosen, name);
     };
     walk.run(tree);
-    return mapped_tensors(tree, [&](const Tensor& tensor) -> Value {
+    const auto converted = [&](const Tensor& tensor) -> Value {
       if (is_uninitialized(tensor.body())) {
         const auto found = targets_.find(Value(tensor).identity());
         if (found == targets_.end() || found->second.chosen == tensor.dtype()) return tensor;
+        meter_.memory(ReadMeter::kTensor);
         return uninitialized_like(tensor, found->second.chosen);
       }
       const auto found = targets_.find(tensor.storage().identity());
       if (found == targets_.end() || !found->second.made.defined()) return tensor;
       Layout layout = tensor.layout();
+      meter_.memory(Overlay::kMadeTensor + 2 * heap_bytes(layout.shape));
+      charge_attributes(tensor);
       layout.dtype = found->second.chosen;
       return overlay_.tensor(tensor, layout, found->second.made);
-    });
+    };
+    return mapped_tensors(tree, converted, meter_);
   }
 
  private:
-  // What is said of a tensor has its name twice, and so has what is decided of it.
-  static void charge(ReadMeter& meter, const std::string& name) {
-    meter.memory(sizeof(ConvertedTensor) + sizeof(Target) + 3 * name.size() +
-                 2 * ReadMeter::kObject);
+  // What is said of a tensor has its name twice, and what is decided of it once.
+  void charge(const std::string& name, const std::vector<ConvertedTensor>& said) {
+    charge_growth(meter_, said);
+    meter_.memory(2 * name.size());
+    const std::uint64_t decided = sizeof(Target) + name.size() + ReadMeter::kObject;
+    meter_.memory(decided);
+    passing_ += decided;
+  }
+  // The new tensor has its own.
+  void charge_attributes(const Tensor& tensor) {
+    const auto* attributes = BodyEditor::attributes(tensor.body());
+    if (attributes == nullptr) return;
+    for (const auto& [name, value] : attributes->values)
+      meter_.text(name.size() + sizeof name + sizeof value);
   }
   // What becomes of a storage, or of a tensor without one, as the first of its names has it.
   struct Target {
@@ -138,12 +156,27 @@ class Conversion {
                             ", which shares its memory, ", info(target.chosen).name));
   }
 
-  const Document& document_;
   Overlay& overlay_;
   const ConvertOptions& options_;
+  ReadMeter& meter_;
   std::vector<std::pair<std::function<bool(std::string_view)>, DType>> rules_;
   std::unordered_map<const void*, Target> targets_;  // by their identities
+  std::uint64_t passing_ = 0;                        // what these are charged with
 };
+
+// Whoever reads the file knows tensors by their names.
+void check_names(const std::vector<ConvertedTensor>& tensors, ReadMeter& meter) {
+  const PassingCharge passing(meter);
+  meter.memory(tensors.size() * sizeof(std::string_view));
+  std::vector<std::string_view> names;
+  names.reserve(tensors.size());
+  for (const ConvertedTensor& one : tensors) names.push_back(one.new_name);
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice == names.end()) return;
+  throw ValueError(concat("convert: two tensors would be named ", shown(*twice),
+                          " when keys are joined by dots: choose with .filter, or rename one"));
+}
 
 }  // namespace
 
@@ -154,25 +187,29 @@ ConvertReport convert(const std::string& from, const std::string& to,
   reading.path = options.path;
   reading.filter = options.filter;
   LeftInFile left;
-  Value tree = load_document(*document, nullptr, reading, &left);
+  // One for all of it: what was read is there until the last byte is written.
+  ReadMeter meter = document->meter();
+  Value tree = load_document(*document, nullptr, reading, meter, &left);
+  document->let_go(meter);
   FileSupply files(left, options.any_size);
   Overlay overlay(files);
   ConvertReport report;
-  tree = Conversion(*document, overlay, options).run(tree, report.tensors);
+  tree = Conversion(overlay, options, meter).run(tree, report.tensors);
   if (!options.rename.empty()) {
-    tree = renamed(tree, options.rename);
+    tree = renamed(tree, options.rename, &meter);
     // In the same order: renaming is about keys of the dict, whatever is below them.
     std::size_t i = 0;
     const auto rename = [&](const std::string& name, const Tensor&) {
+      meter.memory(name.size());
       report.tensors[i++].new_name = name;
     };
-    ReadMeter meter = document->meter();
     Walk walk(meter, rename);
     walk.visit_uninitialized = rename;
     walk.run(tree);
   }
+  check_names(report.tensors, meter);
   static_cast<SaveReport&>(report) =
-      save_with(FileSystem::system(), overlay, tree, to, options.save, options.memory);
+      save_with(FileSystem::system(), {overlay, meter, options.memory}, tree, to, options.save);
   return report;
 }
 

@@ -48,6 +48,8 @@ class Document {
   virtual std::string_view format() const noexcept = 0;  // "pth", "legacy", "safetensors", ...
   // The whole of it, charged to the meter. Any thread, any number of times.
   virtual Value build(Builder& builder, ReadMeter& meter) const = 0;
+  // It is not built any more: what only that needs is let go of, and released.
+  virtual void let_go(ReadMeter& /*meter*/) noexcept {}
   // A meter for one build, on which opening the document is counted already.
   ReadMeter meter() const { return own_meter_; }
   const Source& source() const noexcept { return *source_; }

@@ -1,6 +1,7 @@
 #include "io/file_payload.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <mutex>
 #include <set>
@@ -25,10 +26,12 @@ class FilePayload final : public Payload {
       : Payload(record.nbytes), record_(record), slot_(std::move(slot)) {}
 
   bool divisible() const noexcept override { return !record_.deflated; }
+  InMemory hold() override { return record_.deflated ? inflated() : Payload::hold(); }
   void read(std::uint64_t offset, std::span<std::byte> into) override {
     if (record_.deflated) {
-      const StorageRead read{record_, into.data()};
-      return read_storages({&read, 1}, true, {});
+      const InMemory all = inflated();
+      if (!into.empty()) std::memcpy(into.data(), all.data + offset, into.size());
+      return;
     }
     // Without its checksum finish() compares the whole.
     const std::uint64_t unit = record_.big_endian ? swapped_together(record_.dtype) : 1;
@@ -63,6 +66,12 @@ class FilePayload final : public Payload {
   std::shared_ptr<Payload> slice(std::uint64_t offset, std::uint64_t size) const override;
 
  private:
+  // Kept by the slot, for the next that wants it.
+  InMemory inflated() const {
+    InMemory all{{}, slot_->get(record_)};
+    all.data = static_cast<const std::byte*>(all.storage.data());
+    return all;
+  }
   struct Piece {
     std::uint64_t offset, size;
     std::uint32_t crc;
@@ -85,14 +94,20 @@ class FileSlice final : public Payload {
         slot_(std::move(slot)),
         start_(start) {}
   bool divisible() const noexcept override { return !record_.deflated; }
-  std::uint64_t whole() const noexcept override {
-    return record_.deflated ? size() + record_.nbytes : size();
+  std::uint64_t streamed() const noexcept override { return held(); }
+  std::uint64_t held() const noexcept override {
+    return record_.deflated ? record_.nbytes : size();
+  }
+  InMemory hold() override {
+    if (!record_.deflated) return Payload::hold();
+    InMemory all{{}, slot_->get(record_)};
+    all.data = static_cast<const std::byte*>(all.storage.data()) + start_;
+    return all;
   }
   void read(std::uint64_t offset, std::span<std::byte> into) override {
     if (record_.deflated) {
-      const Storage all = slot_->get(record_);
-      std::copy_n(static_cast<const std::byte*>(all.data()) + start_ + offset, into.size(),
-                  into.begin());
+      const InMemory all = hold();
+      if (!into.empty()) std::memcpy(into.data(), all.data + offset, into.size());
       return;
     }
     compare_once(record_, *compared_);
@@ -113,6 +128,8 @@ std::shared_ptr<Payload> FilePayload::slice(std::uint64_t offset, std::uint64_t 
   return std::make_shared<FileSlice>(record_, compared_, slot_, offset, size);
 }
 
+constexpr std::size_t kElementsAtOnce = std::size_t{1} << 15;
+
 class CastPayload final : public Payload {
  public:
   CastPayload(std::shared_ptr<Payload> payload, DType from, DType to)
@@ -123,10 +140,37 @@ class CastPayload final : public Payload {
         to_(to),
         cast_(to, from) {}
   bool divisible() const noexcept override { return payload_->divisible(); }
-  std::uint64_t whole() const noexcept override {
-    return size() + (payload_->memory() != nullptr ? 0 : payload_->whole());
+  std::uint64_t streamed() const noexcept override {
+    return payload_->memory() != nullptr ? 0 : payload_->streamed();
   }
+  // Converted piece by piece: both dtypes are never there as a whole, unless it is only read so.
+  InMemory hold() override {
+    InMemory all;
+    all.own.resize(static_cast<std::size_t>(size()));
+    std::byte* at = all.own.data();
+    stream([&](std::span<const std::byte> piece) {
+      at = std::copy(piece.begin(), piece.end(), at);
+    });
+    finish();
+    all.data = all.own.data();
+    return all;
+  }
+  std::uint64_t held() const noexcept override { return size() + streamed(); }
   void finish() override { payload_->finish(); }
+  void stream(FunctionRef<void(std::span<const std::byte>)> piece) override {
+    const auto old = static_cast<std::size_t>(itemsize(from_)),
+               size = static_cast<std::size_t>(itemsize(to_));
+    std::vector<std::byte> converted(kElementsAtOnce * size);
+    payload_->stream([&](std::span<const std::byte> elements) {
+      while (elements.size() >= old) {
+        const std::size_t n = std::min(elements.size() / old, kElementsAtOnce);
+        cast_({converted.data(), itemsize(to_), elements.data(), itemsize(from_),
+               static_cast<std::int64_t>(n)});
+        piece(std::span(converted).first(n * size));
+        elements = elements.subspan(n * old);
+      }
+    });
+  }
   void read(std::uint64_t offset, std::span<std::byte> into) override {
     const auto size = static_cast<std::size_t>(itemsize(to_));
     const std::size_t n = into.size() / size;
@@ -147,6 +191,14 @@ class CastPayload final : public Payload {
     const auto unit = static_cast<std::uint64_t>(itemsize(to_));
     const auto old = static_cast<std::uint64_t>(itemsize(from_));
     return cast_payload(payload_->slice(offset / unit * old, size / unit * old), from_, to_);
+  }
+  // Packed before it is converted, which needs less memory. The negative of an element is not
+  // always what the negative is converted to.
+  std::shared_ptr<Payload> packed(const Layout& layout) const override {
+    if (layout.conj || layout.neg) return Payload::packed(layout);
+    Layout before = layout;
+    before.dtype = from_;
+    return cast_payload(payload_->packed(before), from_, to_);
   }
 
  private:

@@ -115,7 +115,7 @@ class Writer {
                                      static_cast<std::size_t>(payload.size()));
       put(records[i].lead);
       std::unique_lock lock(one_at_once_, std::defer_lock);
-      if (payload.whole() > kRun) lock.lock();
+      if (!payload.divisible() && payload.streamed() > kRun) lock.lock();
       payload.read(0, own);
       payload.finish();
       at += own.size();
@@ -135,29 +135,32 @@ class Writer {
     const std::uint64_t start = record.start + record.lead.size();
     if (unit.begin == 0 && !record.lead.empty())
       output_.write_at(record.start, bytes_of(record.lead));
-    std::vector<std::byte> at_once;
-    const std::byte* memory = payload.memory();
-    std::unique_lock lock(one_at_once_, std::defer_lock);
+    std::uint64_t done = 0;
+    const auto write = [&](std::span<const std::byte> piece) {
+      if (plan_.behind) unit.crc = crc32(piece, unit.crc);
+      output_.write_at(start + unit.begin + done, piece);
+      done += piece.size();
+      if (record.counts) meter_.add(piece.size());
+      meter_.stop_if_asked();
+    };
     if (!payload.divisible()) {
-      lock.lock();  // not all of them in memory together
-      at_once.resize(static_cast<std::size_t>(payload.size()));
-      payload.read(0, at_once);
-      memory = at_once.data();
+      const std::lock_guard lock(one_at_once_);  // not all of them in memory together
+      payload.stream([&](std::span<const std::byte> all) {
+        for (std::size_t at = 0; at < all.size(); at += kWrite)
+          write(all.subspan(at, std::min<std::size_t>(kWrite, all.size() - at)));
+      });
+      return;
     }
-    for (std::uint64_t done = 0; done < unit.bytes; done += kWrite) {
+    const std::byte* memory = payload.memory();
+    while (done < unit.bytes) {
       const auto n = static_cast<std::size_t>(std::min(kWrite, unit.bytes - done));
-      std::span<const std::byte> piece;
       if (memory != nullptr) {
-        piece = {memory + unit.begin + done, n};
+        write({memory + unit.begin + done, n});
       } else {
         const auto own = scratch(kWrite).first(n);
         payload.read(unit.begin + done, own);
-        piece = own;
+        write(own);
       }
-      if (plan_.behind) unit.crc = crc32(piece, unit.crc);
-      output_.write_at(start + unit.begin + done, piece);
-      if (record.counts) meter_.add(n);
-      meter_.stop_if_asked();
     }
   }
 

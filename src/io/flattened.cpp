@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "core/body_editor.h"
 #include "core/uninitialized.h"
+#include "core/value_text.h"
 #include "io/records.h"
 #include "io/tensors.h"
 #include "io/tree_map.h"
@@ -24,7 +25,7 @@ Value numbers(const Dims& dims) {
 
 [[noreturn]] void refuse(const Value& dict, std::string_view what) {
   throw ValueError(
-      concat("a user-defined tensor of type ", dict.find(kFlattenedType)->repr(), " ", what));
+      concat("a user-defined tensor of type ", short_repr(*dict.find(kFlattenedType)), " ", what));
 }
 
 const Value& part(const Value& dict, const char* name, Value::Kind kind) {
@@ -53,7 +54,7 @@ TensorRecord described(const Value& dict) {
   TensorRecord record;
   const Value& name = part(dict, kDType, Value::Kind::string);
   const auto dtype = dtype_from_name(name.as_string());
-  if (!dtype) refuse(dict, concat("has an unknown dtype, ", name.repr()));
+  if (!dtype) refuse(dict, concat("has an unknown dtype, ", short_repr(name)));
   record.dtype = *dtype;
   record.shape = Shape(numbers(dict, kShape));
   record.stride = numbers(dict, kStride);
@@ -69,13 +70,14 @@ TensorRecord described(const Value& dict) {
 }  // namespace
 
 Value flattened_value(const Body& body, const Tensor& tensor) {
+  const auto held = Ref<const Body>::share(&body);  // flatten() may swap the tensor
   auto parts = body.flatten();
   if (!parts) {
     throw TypeError(concat("save: a tensor of class ", body.type_name(),
                            " does not say what it is made of: override flatten() in it, or save "
                            "what it stands for"));
   }
-  const Layout& layout = tensor.layout();
+  const Layout& layout = body.layout();
   check_dimensions(layout.shape);
   std::vector<Value::Entry> entries{{kFlattenedType, body.type_name()},
                                     {kDType, std::string(info(layout.dtype).name)},
@@ -94,11 +96,12 @@ Value flattened_value(const Body& body, const Tensor& tensor) {
   return Value::dict(std::move(entries));
 }
 
-Value with_flattened(const Value& tree) {
-  return mapped_tensors(tree, [](const Tensor& tensor) -> Value {
+Value with_flattened(const Value& tree, ReadMeter& meter) {
+  const auto flattened = [&](const Tensor& tensor) -> Value {
     if (!tensor.body().is_wrapper() || is_uninitialized(tensor.body())) return tensor;
-    return with_flattened(flattened_value(tensor.body(), tensor));
-  });
+    return with_flattened(flattened_value(tensor.body(), tensor), meter);
+  };
+  return mapped_tensors(tree, flattened, meter);
 }
 
 bool is_flattened(const Value& value) noexcept {

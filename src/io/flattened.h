@@ -9,6 +9,7 @@
 
 #include <optional>
 
+#include "io/read_meter.h"
 #include "tenon/api.h"
 #include "tenon/body.h"
 #include "tenon/flattened.h"
@@ -21,7 +22,7 @@ inline constexpr std::string_view kFlattenedType = "tenon.type";
 // TypeError if its class does not flatten, or a part of it has a name of ours.
 Value flattened_value(const Body& body, const Tensor& tensor);
 // The tree with such dicts in the place of user-defined tensors, also of those inside others.
-Value with_flattened(const Value& tree);
+Value with_flattened(const Value& tree, ReadMeter& meter);
 // Whether it is such a dict.
 TENON_API bool is_flattened(const Value& value) noexcept;
 // What such a dict says the tensor is, if its class is registered. ValueError as below.

@@ -195,12 +195,18 @@ class IndexDocument final : public Document {
   }
 
   // The shard of that name, if it is where it may be.
-  std::shared_ptr<Source> open_shard(const std::string& name) const {
+  std::shared_ptr<Source> open_shard(const std::string& name) {
     std::string path = concat(folder_->path(), "/", name);
+    std::uint64_t parts = 1;
     const int descriptor =
-        options_.follow_links ? folder_->open_anywhere(name) : folder_->open(name);
-    if (descriptor >= 0) return open_taken(descriptor, std::move(path));
-    if (errno != EXDEV) throw IoError("cannot open", std::move(path), errno);
+        options_.follow_links ? folder_->open_anywhere(name) : folder_->open(name, parts);
+    const int error = errno;
+    std::shared_ptr<Source> source;
+    if (descriptor >= 0) source = open_taken(descriptor, path);
+    constexpr std::uint64_t kCall = 512;  // what the system does for a part, in our steps
+    opening().work(kCall * parts);
+    if (source) return source;
+    if (error != EXDEV) throw IoError("cannot open", std::move(path), error);
     throw FormatError(source_->name(), 0,
                       concat("shard ", shown(name),
                              " is a link out of its folder: allow that with .follow_links"));

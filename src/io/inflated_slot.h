@@ -4,7 +4,10 @@
 
 #include <cstdint>
 #include <list>
+#include <map>
 #include <mutex>
+#include <set>
+#include <utility>
 
 #include "base/text.h"
 #include "io/records.h"
@@ -25,21 +28,22 @@ class InflatedSlot {
   // All bytes of it, compared with their checksum. From any thread.
   Storage get(const StorageRecord& record) {
     const std::lock_guard lock(mutex_);
-    for (auto at = kept_.begin(); at != kept_.end(); ++at) {
-      if (at->source != record.source || at->offset != record.offset) continue;
-      kept_.splice(kept_.begin(), kept_, at);
+    if (const auto found = places_.find({record.source, record.offset}); found != places_.end()) {
+      kept_.splice(kept_.begin(), kept_, found->second);
       return kept_.front().bytes;
     }
     charge(record);
     // Before there is another.
     while (!kept_.empty() && held_ + record.nbytes > kMostKept) {
       held_ -= kept_.back().bytes.nbytes();
+      places_.erase({kept_.back().source, kept_.back().offset});
       kept_.pop_back();
     }
     const Storage all = Storage::allocate(static_cast<std::size_t>(record.nbytes));
     const StorageRead read{record, static_cast<std::byte*>(all.data())};
     read_storages({&read, 1}, true, {});
     kept_.push_front({record.source, record.offset, all});
+    places_.emplace(std::pair(record.source, record.offset), kept_.begin());
     held_ += record.nbytes;
     return all;
   }
@@ -53,7 +57,9 @@ class InflatedSlot {
   // Each storage once, and some again as there was no room for all.
   void charge(const StorageRecord& record) {
     if (use_ == Use::any) return;
-    constexpr std::uint64_t kFree = std::uint64_t{256} << 20, kTimes = 64;
+    constexpr std::uint64_t kFree = std::uint64_t{256} << 20, kTimes = 64, kLarge = 4096;
+    // The first time is what the reader was asked for.
+    if (record.nbytes > kLarge && seen_.insert({record.source, record.offset}).second) return;
     inflated_ += record.nbytes;
     if (inflated_ / kTimes <= record.source->size() + kFree / kTimes) return;
     throw FormatError(record.source->name(), record.offset,
@@ -67,6 +73,8 @@ class InflatedSlot {
   Use use_;
   std::mutex mutex_;
   std::list<Kept> kept_;  // the last that was used first
+  std::map<std::pair<const Source*, std::uint64_t>, std::list<Kept>::iterator> places_;
+  std::set<std::pair<const Source*, std::uint64_t>> seen_;  // large ones
   std::uint64_t held_ = 0, inflated_ = 0;
 };
 

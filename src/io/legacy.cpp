@@ -145,11 +145,9 @@ class LegacyMaker final : public TensorMaker {
         roots_.try_emplace(id.key, Root{id.dtype, id.numel, id.location}).first->second;
     if (root.dtype != id.dtype || root.numel != id.numel || root.location != id.location)
       fail(at, concat("storage ", id.key, " is described in two ways"));
-    if (id.is_view) {
-      const auto end = checked_add(id.view_offset, id.view_size);
-      if (!end || *end > id.numel)
-        fail(at, concat("a part of storage ", id.key, " reaches outside it"));
-    }
+    if (views_.contains(id.key))
+      fail(at, concat("storage ", id.key, " has the key of a part of another"));
+    if (id.is_view) check_view(id, at);
     if (const auto found = numbers_.find(id.key); found != numbers_.end()) return found->second;
     StorageRecord record;
     record.source = &document_.source();
@@ -196,6 +194,25 @@ class LegacyMaker final : public TensorMaker {
   [[noreturn]] void fail(std::uint64_t at, const std::string& reason) const {
     throw FormatError(document_.source().name(), at, reason);
   }
+
+  // PyTorch finds parts by their keys, among those of storages.
+  void check_view(const StorageId& id, std::uint64_t at) {
+    const auto end = checked_add(id.view_offset, id.view_size);
+    if (!end || *end > id.numel)
+      fail(at, concat("a part of storage ", id.key, " reaches outside it"));
+    if (roots_.contains(id.view_key))
+      fail(at, concat("a part of storage ", id.key, " has the key of a storage"));
+    const View own{id.key, id.view_offset, id.view_size};
+    if (views_.try_emplace(id.view_key, own).first->second != own)
+      fail(at, concat("the part ", id.view_key, " of a storage is described in two ways"));
+  }
+
+  struct View {
+    std::string_view root;
+    std::int64_t offset, size;
+    bool operator==(const View&) const = default;
+  };
+  std::map<std::string_view, View> views_;
 
   const LegacyDocument& document_;
   Builder* builder_;

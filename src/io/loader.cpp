@@ -26,12 +26,26 @@ class Loader final : public Builder {
   // `kept`, if there is one, says of every tensor whether it is wanted.
   // With `left`, storages stay in their files, and are noted there.
   Loader(const std::string& file, const LoadOptions& options, const ChosenTensors* kept,
-         LeftInFile* left)
-      : file_(file), options_(options), kept_(kept), left_(left) {}
+         LeftInFile* left, ReadMeter& meter)
+      : file_(file), options_(options), kept_(kept), left_(left), meter_(meter) {}
 
-  void expect(std::size_t storages) override { reserve_in_huge_pages(places_, storages); }
+  // What it has made stays; what it has noted goes.
+  ~Loader() override {
+    meter_.release(places_.capacity() * sizeof(Place) + reads_.capacity() * sizeof(StorageRead) +
+                   sparse_.capacity() * sizeof(Value));
+  }
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  void expect(std::size_t storages) override {
+    charge_growth(meter_, places_, storages);
+    reserve_in_huge_pages(places_, storages);
+  }
   void storage(std::uint32_t number, const StorageRecord& record) override {
-    if (places_.size() <= number) places_.resize(number + 1);
+    if (places_.size() <= number) {
+      charge_growth(meter_, places_, number + 1 - places_.size());
+      places_.resize(number + 1);
+    }
     places_[number].record = record;
   }
   void element_type(std::uint32_t number, DType dtype) override {
@@ -76,10 +90,13 @@ class Loader final : public Builder {
     cannot_restore(concat(file_, ": an uninitialised ", record.parameter ? "parameter" : "buffer"),
                    location);
   }
-  void sparse(const Value& sparse) override { sparse_.push_back(sparse); }
+  void sparse(const Value& sparse) override {
+    charge_growth(meter_, sparse_);
+    sparse_.push_back(sparse);
+  }
 
   // Reads what is not mapped. With checksums, what is mapped is read too, and only compared.
-  void fill(ReadMeter& meter) {
+  void fill() {
     const bool verify = options_.verify.value_or(true);
     if (options_.mmap && options_.verify.value_or(false)) {
       for (const Place& place : places_) {
@@ -89,7 +106,7 @@ class Loader final : public Builder {
     }
     read_storages(reads_, verify, options_.watch);
     for (const auto& [source, file] : mappings_) source->check_unchanged();
-    for (const Value& one : sparse_) check(one, meter);
+    for (const Value& one : sparse_) check(one);
   }
 
   const std::unordered_set<std::uint64_t>& dropped() const noexcept { return dropped_; }
@@ -129,8 +146,9 @@ class Loader final : public Builder {
     const auto bytes = static_cast<std::size_t>(record.nbytes);
     if (left_ != nullptr) {
       place.storage = Storage::without_data(bytes, Device::meta());
-      if (!record.without_data)
-        left_->emplace(place.storage.identity(), StorageInFile{place.storage, record});
+      if (record.without_data) return;
+      meter_.memory(sizeof(StorageInFile) + 2 * ReadMeter::kObject);
+      left_->emplace(place.storage.identity(), StorageInFile{place.storage, record});
       return;
     }
     if (target(record).is_meta()) {
@@ -145,6 +163,7 @@ class Loader final : public Builder {
       }
     }
     place.storage = Storage::allocate(bytes);
+    charge_growth(meter_, reads_);
     place.read = static_cast<std::int64_t>(reads_.size());
     reads_.push_back({record, static_cast<std::byte*>(place.storage.data())});
   }
@@ -193,14 +212,14 @@ class Loader final : public Builder {
     }
     return packed_copy(tensor);
   }
-  void check(const Value& sparse, ReadMeter& meter) const {
+  void check(const Value& sparse) const {
     for (const auto& [indices, bounds] : index_bounds(sparse, file_)) {
       if (dropped_.contains(indices.id())) continue;
       check_not_repeated(indices.shape(), indices.dtype(), indices.storage().nbytes(), file_);
       const bool is_left = left_ != nullptr && left_->contains(indices.storage().identity());
       if (indices.device().is_meta() && !is_left) continue;
       const ByteSpan span = bytes_of(indices.layout());
-      meter.work(static_cast<std::uint64_t>(indices.numel()) + (span.end - span.begin) / 8);
+      meter_.work(static_cast<std::uint64_t>(indices.numel()) + (span.end - span.begin) / 8);
       check_indices(is_left ? left_elements(indices, span) : elements(indices), bounds, file_, 0);
     }
   }
@@ -227,6 +246,7 @@ class Loader final : public Builder {
   const LoadOptions& options_;
   const ChosenTensors* kept_;
   LeftInFile* left_;
+  ReadMeter& meter_;
   std::uint32_t made_ = 0, uninitialized_ = 0;
   std::map<const Source*, Ref<Mapping>> mappings_;
   const Source* last_source_ = nullptr;
@@ -241,22 +261,23 @@ class Loader final : public Builder {
 }  // namespace
 
 Value load_document(const Document& document, const Survey* survey, const LoadOptions& options,
-                    LeftInFile* left) {
+                    ReadMeter& meter, LeftInFile* left) {
   if (options.shared && !options.mmap)
     throw ValueError("load: .shared is about mapped files: ask for .mmap too");
   const bool chooses = options.filter || !options.path.empty();
-  std::optional<Survey> own;
-  if (chooses && survey == nullptr) survey = &own.emplace(document);
   ChosenTensors kept;
-  if (chooses) kept = chosen_tensors(document, *survey, options);
-
-  Loader loader(document.source().name(), options, chooses ? &kept : nullptr, left);
-  ReadMeter meter = document.meter();
+  if (chooses) {
+    const PassingCharge passing(meter);
+    std::optional<Survey> own;
+    if (survey == nullptr) survey = &own.emplace(document, meter);
+    kept = chosen_tensors(document, *survey, options, meter);
+  }
+  Loader loader(document.source().name(), options, chooses ? &kept : nullptr, left, meter);
   Value value = document.build(loader, meter);
-  loader.fill(meter);
-  if (chooses) value = without(at_path(value, options.path, document), loader.dropped());
+  loader.fill();
+  if (chooses) value = without(at_path(value, options.path, document), loader.dropped(), meter);
   if (left == nullptr) value = with_user_defined(value);
-  return options.rename.empty() ? value : renamed(value, options.rename);
+  return options.rename.empty() ? value : renamed(value, options.rename, &meter);
 }
 
 }  // namespace tenon

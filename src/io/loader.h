@@ -17,9 +17,10 @@ struct StorageInFile {
 };
 using LeftInFile = std::unordered_map<const void*, StorageInFile>;
 
-// What the options ask for. The survey is of the same document; without one it is made if needed.
-// With `left`, no data is read: tensors are on meta, over the storages noted there.
+// What the options ask for, charged to the meter. The survey is of the same document; without one
+// it is made if needed. With `left`, no data is read: tensors are on meta, over the storages noted
+// there.
 Value load_document(const Document& document, const Survey* survey, const LoadOptions& options,
-                    LeftInFile* left = nullptr);
+                    ReadMeter& meter, LeftInFile* left = nullptr);
 
 }  // namespace tenon

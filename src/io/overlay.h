@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <unordered_map>
 
 #include "io/pickler.h"
@@ -12,6 +13,8 @@ namespace tenon {
 class Overlay final : public Supply {
  public:
   explicit Overlay(Supply& below) noexcept : below_(below) {}
+  // About what a tensor over new bytes takes, with the storage and its payload.
+  static constexpr std::uint64_t kMadeTensor = ReadMeter::kTensor + 512;
 
   // A tensor with the flags and attributes of another, over new bytes.
   Tensor tensor(const Tensor& like, Layout layout, const Storage& storage) const;
@@ -27,12 +30,13 @@ class Overlay final : public Supply {
   struct Made {
     Storage storage;
     std::shared_ptr<Payload> payload;
-    std::string location;
+    const std::string* location;
   };
   const Made* find(const Tensor& tensor) const;
 
   Supply& below_;
   std::unordered_map<const void*, Made> made_;  // by the storages' identities
+  std::set<std::string> locations_;             // each once: a file may have long ones
 };
 
 // The elements of a tensor one behind the other, conjugation and negation done, of a payload that

@@ -3,9 +3,27 @@
 #include <cstring>
 #include <string>
 
+#include "io/tensors.h"
+#include "tenon/body.h"
+
 namespace tenon {
 
 Payload::~Payload() = default;
+
+void Payload::stream(FunctionRef<void(std::span<const std::byte>)> piece) {
+  const InMemory all = hold();
+  piece({all.data, static_cast<std::size_t>(size_)});
+}
+
+InMemory Payload::hold() {
+  InMemory all{{}, {}, memory()};
+  if (all.data != nullptr || size_ == 0) return all;
+  all.own.resize(static_cast<std::size_t>(size_));
+  read(0, all.own);
+  finish();
+  all.data = all.own.data();
+  return all;
+}
 
 namespace {
 
@@ -47,16 +65,53 @@ class TextPayload final : public Payload {
   std::string text_;
 };
 
+// Elements that lie apart, or repeat, or stand for others. The bytes they lie in are in memory
+// while it is read, and it is not.
+class PackedPayload final : public Payload {
+ public:
+  PackedPayload(std::shared_ptr<Payload> stretch, const Layout& layout)
+      : Payload(static_cast<std::uint64_t>(layout.numel() * layout.itemsize())),
+        stretch_(std::move(stretch)),
+        layout_(layout) {
+    layout_.offset = 0;
+    layout_.device = Device::cpu();
+    if (layout_.dtype == bool_) layout_.dtype = uint8;  // as they are, also if neither 0 nor 1
+  }
+  bool divisible() const noexcept override { return false; }
+  void read(std::uint64_t /*offset*/, std::span<std::byte> into) override {
+    std::byte* at = into.data();
+    stream([&](std::span<const std::byte> piece) {
+      std::memcpy(at, piece.data(), piece.size());
+      at += piece.size();
+    });
+  }
+  void stream(FunctionRef<void(std::span<const std::byte>)> piece) override {
+    const InMemory all = stretch_->hold();
+    // It is only read.
+    const Storage bytes = Storage::borrow(const_cast<std::byte*>(all.data),
+                                          static_cast<std::size_t>(stretch_->size()));
+    packed_pieces(Tensor(make_ref<Body>(Layout(layout_), Storage(bytes))), piece);
+  }
+  std::uint64_t streamed() const noexcept override { return stretch_->held(); }
+  std::uint64_t held() const noexcept override { return size() + streamed(); }
+  std::shared_ptr<Payload> slice(std::uint64_t offset, std::uint64_t size) const override {
+    std::string bytes(static_cast<std::size_t>(this->size()), '\0');
+    PackedPayload(stretch_, layout_).read(0, std::as_writable_bytes(std::span(bytes)));
+    return payload_of(
+        bytes.substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(size)));
+  }
+
+ private:
+  std::shared_ptr<Payload> stretch_;
+  Layout layout_;
+};
+
 }  // namespace
 
-InMemory in_memory(Payload& payload) {
-  InMemory out{{}, payload.memory()};
-  if (out.data != nullptr || payload.size() == 0) return out;
-  out.own.resize(static_cast<std::size_t>(payload.size()));
-  payload.read(0, out.own);
-  payload.finish();
-  out.data = out.own.data();
-  return out;
+std::shared_ptr<Payload> Payload::packed(const Layout& layout) const {
+  // Its own view of the stretch it lies in: others may be reading the same bytes.
+  const ByteSpan span = bytes_of(layout);
+  return std::make_shared<PackedPayload>(slice(span.begin, span.end - span.begin), layout);
 }
 
 std::shared_ptr<Payload> payload_of(const Storage& storage, std::uint64_t offset,

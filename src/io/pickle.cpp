@@ -56,7 +56,8 @@ class PickleMachine {
       if (step(reader_.u8())) break;
     }
     out_.size_ = reader_.position();
-    meter_.release(unused_of(out_.nodes_) + unused_of(out_.pool_));
+    trim(out_.nodes_);
+    trim(out_.pool_);
     std::sort(out_.shared_texts_.begin(), out_.shared_texts_.end());
   }
 
@@ -65,10 +66,11 @@ class PickleMachine {
   static std::uint64_t size_of(const std::vector<T>& vector) noexcept {
     return vector.capacity() * sizeof(T);
   }
-  // Room that was never touched.
+  // Room that was never touched takes no memory, but much of it would be in the way of others.
   template <class T>
-  static std::uint64_t unused_of(const std::vector<T>& vector) noexcept {
-    return (vector.capacity() - vector.size()) * sizeof(T);
+  void trim(std::vector<T>& vector) {
+    meter_.release((vector.capacity() - vector.size()) * sizeof(T));
+    if (vector.capacity() / 2 > vector.size()) vector.shrink_to_fit();
   }
   [[noreturn, gnu::cold, gnu::noinline]] void fail(std::string_view reason) const {
     reader_.fail_at(op_at_, concat("pickle: ", reason));
@@ -390,7 +392,9 @@ class PickleMachine {
   }
   // A value that is in more than one place from now on.
   bool again(PickleItem& item) {
-    if (!item.taken && item.kind >= Kind::text && item.kind != Kind::node) {
+    const bool has_bytes =
+        item.kind == Kind::text || item.kind == Kind::bytes || item.kind == Kind::big_integer;
+    if (!item.taken && has_bytes) {
       item.taken = true;
       charge_growth(meter_, out_.shared_texts_);
       out_.shared_texts_.push_back(item.place);
@@ -436,6 +440,7 @@ class PickleMachine {
     const std::string_view first = out_.text(module), second = out_.text(name);
     if (first.size() > 1024 || second.size() > 1024)
       fail("a global with a name of more than 1024 bytes");
+    meter_.work((first.size() + second.size()) / 4);
     if (!is_utf8(first) || !is_utf8(second)) fail("a global whose name is not UTF-8");
     const std::uint32_t meaning = meaning_ != nullptr ? meaning_(first, second) : 0;
     if (allowed_ == Pickle::Names::known && (meaning & 0xff) == 0) {

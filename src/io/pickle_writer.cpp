@@ -13,7 +13,7 @@ namespace tenon {
 
 using namespace pickle_op;
 
-PickleWriter::PickleWriter() {
+PickleWriter::PickleWriter(ReadMeter& meter) : meter_(meter), out_(meter) {
   op(kProto);
   number(std::uint8_t{2});
 }
@@ -33,7 +33,7 @@ bool PickleWriter::again(const void* identity) {
 }
 
 void PickleWriter::remember(const void* identity) {
-  if (identity != nullptr) memo_.emplace(identity, next_);
+  if (identity != nullptr) add(identity, next_);
   if (next_ < 256) {
     op(kBinPut);
     number(static_cast<std::uint8_t>(next_));
@@ -65,15 +65,18 @@ void PickleWriter::integer(std::int64_t value) {
   }
 }
 
-void PickleWriter::big_integer(std::string_view bytes) {
+void PickleWriter::big_integer(std::string_view bytes, const void* identity) {
   if (bytes.size() < 256) {
     op(kLong1);
     number(static_cast<std::uint8_t>(bytes.size()));
-  } else {
-    op(kLong4);
-    number(static_cast<std::uint32_t>(bytes.size()));
+    out_ += bytes;
+    return;
   }
-  out_.append(bytes);
+  if (again(identity)) return;
+  op(kLong4);
+  number(static_cast<std::uint32_t>(bytes.size()));
+  out_ += bytes;
+  if (identity != nullptr) remember(identity);
 }
 
 void PickleWriter::real(double value) {
@@ -88,7 +91,7 @@ void PickleWriter::text(std::string_view value, const void* identity) {
     throw ValueError("save: a text of 4 GiB or more");
   op(kBinUnicode);
   number(static_cast<std::uint32_t>(value.size()));
-  out_.append(value);
+  out_ += value;
   remember(identity);
 }
 
@@ -103,7 +106,7 @@ void PickleWriter::global(std::string_view module, std::string_view name) {
                            " that a checkpoint may name: leave the object out"));
   }
   op(kGlobal);
-  out_.append(place->first);
+  out_ += place->first;
   remember(&place->second);
 }
 

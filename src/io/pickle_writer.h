@@ -19,17 +19,25 @@
 #include <unordered_map>
 #include <vector>
 
+#include "io/metered_text.h"
 #include "io/pickle_ops.h"
 
 namespace tenon {
 
 class PickleWriter {
  public:
-  PickleWriter();
+  // Charged to the meter, as all that it keeps.
+  explicit PickleWriter(ReadMeter& meter);
+  ~PickleWriter() { meter_.release(memo_.size() * kRemembered); }
+  PickleWriter(const PickleWriter&) = delete;
+  PickleWriter& operator=(const PickleWriter&) = delete;
 
-  // The program so far.
-  const std::string& bytes() const noexcept { return out_; }
-  void stop() { op(pickle_op::kStop); }
+  std::string_view bytes() const noexcept { return out_.view(); }  // the program so far
+  // All of it, with its last operation.
+  std::string finish() {
+    op(pickle_op::kStop);
+    return out_.take();
+  }
 
   // True, and written, if the object is in the memo.
   bool again(const void* identity);
@@ -37,12 +45,14 @@ class PickleWriter {
   void remember(const void* identity);
 
   // What is in the memo for one object stands for another too.
-  void remember_as(const void* known, const void* other) { memo_.emplace(other, memo_.at(known)); }
+  void remember_as(const void* known, const void* other) { add(other, memo_.at(known)); }
 
   void none() { op(pickle_op::kNone); }
   void boolean(bool value) { op(value ? pickle_op::kNewTrue : pickle_op::kNewFalse); }
   void integer(std::int64_t value);
-  void big_integer(std::string_view bytes);  // two's complement, lowest first, shortest
+  // Two's complement, lowest first, shortest. Long ones with an identity go into the memo, which
+  // Python's do not: a file may have one in many places.
+  void big_integer(std::string_view bytes, const void* identity = nullptr);
   void real(double value);
   // Into the memo too, as the next two. ValueError if it is not UTF-8, or 4 GiB or more.
   void text(std::string_view value, const void* identity);
@@ -51,7 +61,7 @@ class PickleWriter {
   void tuple_of_integers(const std::int64_t* values, std::size_t n);
 
   void mark() { op(pickle_op::kMark); }
-  void op(pickle_op::PickleOp op) { out_.push_back(static_cast<char>(op)); }
+  void op(pickle_op::PickleOp op) { out_ += static_cast<char>(op); }
   // Behind the items of a tuple, which begins with begin_tuple.
   void begin_tuple(std::size_t n) {
     if (n > 3) mark();
@@ -96,10 +106,16 @@ class PickleWriter {
   static constexpr std::size_t kBatch = 1000;
   template <class T>
   void number(T value) {
-    out_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    out_ += std::string_view(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void add(const void* identity, std::uint32_t number) {
+    if (memo_.emplace(identity, number).second) meter_.memory(kRemembered);
   }
 
-  std::string out_;
+  static constexpr std::uint64_t kRemembered = 48;
+
+  ReadMeter& meter_;
+  MeteredText out_;
   std::uint32_t next_ = 0;
   std::unordered_map<const void*, std::uint32_t> memo_;
   std::unordered_map<std::string, std::uint32_t> globals_;

@@ -5,6 +5,8 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "core/autograd_meta.h"
+#include "core/body_editor.h"
 #include "core/device_table.h"
 #include "core/uninitialized.h"
 #include "core/value_depth.h"
@@ -14,7 +16,9 @@
 #include "io/pickle_writer.h"
 #include "io/plain_key.h"
 #include "io/rebuild.h"
+#include "io/shown.h"
 #include "io/storage_classes.h"
+#include "io/tensor_attributes.h"
 #include "io/tensors.h"
 #include "io/written_composites.h"
 #include "tenon/body.h"
@@ -51,7 +55,11 @@ using Kind = Value::Kind;
 
 class Pickler {
  public:
-  explicit Pickler(Supply& supply) : supply_(supply) {}
+  Pickler(Supply& supply, ReadMeter& meter) : supply_(supply), meter_(meter), out_(meter) {}
+
+  ~Pickler() { meter_.release(known_.size() * kKnownCost); }
+  Pickler(const Pickler&) = delete;
+  Pickler& operator=(const Pickler&) = delete;
 
   void value(const Value& value, int depth) {
     if (depth > kMaxDepth) too_deep();
@@ -59,7 +67,7 @@ class Pickler {
       case Kind::none: return out_.none();
       case Kind::boolean: return out_.boolean(value.as_bool());
       case Kind::integer: return out_.integer(value.as_int());
-      case Kind::big_integer: return big_integer(value.big_bytes());
+      case Kind::big_integer: return big_integer(value.big_bytes(), value.identity());
       case Kind::real: return out_.real(value.as_real());
       case Kind::dtype: return out_.global("torch", info(value.as_dtype()).name);
       case Kind::device: return device(value.as_device());
@@ -83,18 +91,12 @@ class Pickler {
     }
   }
 
-  Pickled finish() {
-    out_.stop();
-    return {out_.bytes(), std::move(storages_)};
-  }
+  Pickled finish() { return {out_.finish(), std::move(storages_)}; }
 
  private:
-  void big_integer(const std::string& bytes) {
-    if (bytes.size() > kLongestInteger) {
-      throw ValueError(concat("save: an integer of ", bytes.size(), " bytes, and more than ",
-                              kLongestInteger, " are not read again"));
-    }
-    out_.big_integer(bytes);
+  void big_integer(const std::string& bytes, const void* identity) {
+    check_written_integer(bytes);
+    out_.big_integer(bytes, identity);
   }
   // Behind the function and its n arguments.
   void call(std::size_t n, const void* identity) {
@@ -118,7 +120,8 @@ class Pickler {
       return call(0, value.identity());
     }
     std::string text;
-    text.reserve(all.size());
+    meter_.memory(2 * all.size());
+    text.reserve(2 * all.size());
     for (const char c : all) {
       const auto byte = static_cast<unsigned char>(c);
       if (byte < 0x80) {
@@ -130,6 +133,7 @@ class Pickler {
     }
     out_.global("_codecs", "encode");
     out_.text(text, nullptr);
+    meter_.release(2 * all.size());
     out_.text(kLatin1, &kLatin1);
     call(2, value.identity());
   }
@@ -180,7 +184,7 @@ class Pickler {
     call(1, inside ? &frozen_.at(value.identity()) : value.identity());
   }
   void item_of_set(const Value& item, int depth) {
-    check_written_item(item);
+    check_written_item(item, meter_);
     if (item.kind() != Kind::set) return value(item, depth);
     if (depth + kCallLevels > kMaxDepth) too_deep();
     // Not by its identity, under which it may be a set elsewhere.
@@ -190,7 +194,7 @@ class Pickler {
   }
   void dict(const Value& value, int depth) {
     entries_of(value, [&](const Value& key, const Value& item) {
-      check_written_key(key);
+      check_written_key(key, meter_);
       this->value(key, depth + 1);
       this->value(item, depth + 1);
     });
@@ -255,7 +259,8 @@ class Pickler {
   }
   // Names in a program, which Python has once.
   void interned(const std::string& name) {
-    const auto place = interned_.insert(name).first;
+    const auto [place, fresh] = interned_.insert(name);
+    if (fresh) meter_.text(name.size());
     out_.text(*place, &*place);
   }
   void empty_ordered_dict(const void* identity) {
@@ -265,6 +270,7 @@ class Pickler {
 
   // ---- tensors
 
+  using Attributes = std::span<const std::pair<std::string, Value>>;
   void tensor(const Tensor& tensor, const void* identity, int depth) {
     if (is_uninitialized(tensor.body())) return uninitialized(tensor, identity);
     if (tensor.body().is_wrapper()) {
@@ -272,7 +278,8 @@ class Pickler {
       value(held_.back(), depth + 1);
       return out_.remember_as(held_.back().identity(), identity);
     }
-    const auto attributes = tensor.attributes();
+    const auto* own = BodyEditor::attributes(tensor.body());
+    const Attributes attributes = own == nullptr ? Attributes() : Attributes(own->values);
     if (tensor.is_parameter()) {
       out_.global("torch._utils",
                   attributes.empty() ? "_rebuild_parameter" : "_rebuild_parameter_with_state");
@@ -307,7 +314,13 @@ class Pickler {
     }
     call(usual ? 1 : 3, identity);
   }
-  void state(const std::vector<std::pair<std::string, Value>>& attributes, int depth) {
+  void state(Attributes attributes, int depth) {
+    for (const auto& [name, value] : attributes) {
+      if (is_tensors_own(name)) {
+        throw ValueError(concat("save: an attribute named ", shown(name),
+                                ", which PyTorch would take for the tensor's own: rename it"));
+      }
+    }
     out_.op(kEmptyDict);
     out_.remember(nullptr);
     out_.items(Batches::of_dict, attributes.size(), [&](std::size_t i) {
@@ -386,6 +399,7 @@ class Pickler {
     Known& known = place->second;
     if (fresh) {
       std::shared_ptr<Payload> all = supply_.storage(tensor);
+      meter_.memory(kPayloadCost + kKnownCost);
       known = {std::to_string(storages_.size()), elements, all->size() == 0};
       storages_.push_back(whole_elements(std::move(all), elements));
     } else if (known.dtype != elements && !known.empty) {
@@ -402,7 +416,11 @@ class Pickler {
       out_.global("torch", concat(info(dtype).scalar_name, "Storage"));
     out_.text(known.key, &known.key);
     const std::string where = supply_.location(tensor);
-    out_.text(where, where == "cpu" ? &kCpu : nullptr);
+    // No device has a longer name; a file may say anything, of many storages.
+    if (where.size() > kLongestDevice)
+      interned(where);
+    else
+      out_.text(where, where == "cpu" ? &kCpu : nullptr);
     out_.integer(static_cast<std::int64_t>(bytes / static_cast<std::uint64_t>(itemsize(elements))));
     out_.end_tuple(5);
     out_.remember(nullptr);
@@ -414,7 +432,7 @@ class Pickler {
   void object(const Value& value, int depth) {
     const std::string& name = value.object_name();
     check_whole_composite(value);
-    check_written_composite(value);
+    check_written_composite(value, meter_);
     if (name == kSparseName) return sparse(value, depth);
     if (name == kQuantizedName) return quantized(value, depth);
     if (name == kNestedName) return nested(value, depth);
@@ -496,8 +514,12 @@ class Pickler {
 
   // Texts that are one object in PyTorch's own code.
   static constexpr std::string_view kStorage = "storage", kCpu = "cpu", kLatin1 = "latin1";
+  static constexpr std::size_t kLongestDevice = 32;
+  // About what is kept of a payload, and of its storage here.
+  static constexpr std::uint64_t kPayloadCost = 304, kKnownCost = 144;
 
   Supply& supply_;
+  ReadMeter& meter_;
   PickleWriter out_;
   std::vector<std::shared_ptr<Payload>> storages_;
   std::unordered_map<const void*, Known> known_;  // by the storages' identities
@@ -511,8 +533,8 @@ class Pickler {
 
 }  // namespace
 
-Pickled pickled(const Value& value, Supply& supply) {
-  Pickler pickler(supply);
+Pickled pickled(const Value& value, Supply& supply, ReadMeter& meter) {
+  Pickler pickler(supply, meter);
   pickler.value(value, 0);
   Pickled done = pickler.finish();
   std::uint64_t bytes = 0;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/payload.h"
+#include "io/read_meter.h"
 #include "tenon/api.h"
 #include "tenon/value.h"
 
@@ -40,8 +41,8 @@ struct Pickled {
   std::vector<std::shared_ptr<Payload>> storages;  // named 0, 1, 2, ...
 };
 
-// TypeError for an object that cannot be written; ValueError for tensors that see the same bytes as
-// different types, and beyond a thousand levels.
-Pickled pickled(const Value& value, Supply& supply);
+// Charged to the meter. TypeError for an object that cannot be written; ValueError for tensors that
+// see the same bytes as different types, and beyond a thousand levels.
+Pickled pickled(const Value& value, Supply& supply, ReadMeter& meter);
 
 }  // namespace tenon

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "core/value_depth.h"
+#include "io/pickle.h"
 #include "tenon/error.h"
 
 namespace tenon {
@@ -61,19 +62,42 @@ bool charge_item(const Value& item, ReadMeter& meter) {
                           "below 2^63 or tuples of these"));
 }
 
+bool is_same_item(const Value& a, const Value& b, ReadMeter& meter);
+
+// Whatever the order of their items is.
+bool is_same_set(const Value& a, const Value& b, ReadMeter& meter) {
+  const auto in_b = [&](const Value& item) {
+    return std::any_of(b.items().begin(), b.items().end(),
+                       [&](const Value& other) { return is_same_item(item, other, meter); });
+  };
+  return a.items().size() == b.items().size() &&
+         std::all_of(a.items().begin(), a.items().end(), in_b);
+}
+
+bool is_same_item(const Value& a, const Value& b, ReadMeter& meter) {
+  meter.work(32);
+  if (a.kind() == Kind::set && b.kind() == Kind::set) return is_same_set(a, b, meter);
+  if (is_other_item(a.kind()) || is_other_item(b.kind())) return a.identity() == b.identity();
+  return Value::dict({{a, {}}, {b, {}}}).entries().size() == 1;
+}
+
 }  // namespace
 
 bool charge_key(const Value& key, ReadMeter& meter) { return charge(key, meter, 0); }
 
-void check_written_key(const Value& key) {
+void check_written_key(const Value& key, ReadMeter& meter) {
   if (key.kind() == Kind::string) return;
-  ReadMeter meter("save", {});
   if (!charge_key(key, meter)) not_read("a key of a dict", key);
 }
 
-void check_written_item(const Value& item) {
-  ReadMeter meter("save", {});
+void check_written_item(const Value& item, ReadMeter& meter) {
   if (!is_other_item(item.kind()) && !charge_item(item, meter)) not_read("an item of a set", item);
+}
+
+void check_written_integer(std::string_view bytes) {
+  if (bytes.size() <= kLongestInteger) return;
+  throw ValueError(concat("save: an integer of ", bytes.size(), " bytes, and more than ",
+                          kLongestInteger, " are not read again"));
 }
 
 std::vector<Value> unique_items(std::vector<Value> items, ReadMeter& meter) {
@@ -92,12 +116,18 @@ std::vector<Value> unique_items(std::vector<Value> items, ReadMeter& meter) {
   // A dict keeps the first of keys that are the same, in their order.
   const Value unique = Value::dict(std::move(plain));
   auto next = unique.entries().begin();
+  std::vector<Value> sets;     // those that are kept
   std::set<const void*> seen;  // identities of the others
   std::vector<Value> out;
   out.reserve(items.size());
   for (Value& item : items) {
     meter.work(4);
-    if (is_other_item(item.kind())) {
+    if (item.kind() == Kind::set) {
+      const auto is_known = [&](const Value& known) { return is_same_set(known, item, meter); };
+      if (std::any_of(sets.begin(), sets.end(), is_known)) continue;
+      sets.push_back(item);
+      out.push_back(std::move(item));
+    } else if (is_other_item(item.kind())) {
       if (seen.insert(item.identity()).second) out.push_back(std::move(item));
     } else if (next != unique.entries().end() && next->first == item) {
       out.push_back(std::move(item));

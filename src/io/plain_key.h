@@ -2,6 +2,7 @@
 // by what they are.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "io/read_meter.h"
@@ -16,9 +17,11 @@ namespace tenon {
 bool charge_key(const Value& key, ReadMeter& meter);
 
 // ValueError, for who saves it, if it cannot be a key, or an item of a set: what is written is
-// read.
-void check_written_key(const Value& key);
-void check_written_item(const Value& item);
+// read. Charged in the same way.
+void check_written_key(const Value& key, ReadMeter& meter);
+void check_written_item(const Value& item, ReadMeter& meter);
+// ValueError if it is longer than is read.
+void check_written_integer(std::string_view bytes);
 
 // The items of a set, each once, as Python has them: 1, 1.0 and True are one. FormatError for
 // lists, dicts and others that cannot be in one.

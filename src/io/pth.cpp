@@ -37,9 +37,11 @@ class PthDocument final : public Document {
       if (entry.deflated) opening().memory(entry.size);
     }
     bytes_ = zip_.read(*program, kLargestPickle);
+    const std::uint64_t before = opening().held();
     pickle_ =
         std::make_unique<Pickle>(bytes_, program->data, source_->name(), meaning_code,
                                  inert_ ? Pickle::Names::any : Pickle::Names::known, opening());
+    graph_ = opening().held() - before;
     if (pickle_->size() != bytes_.size())
       throw FormatError(source_->name(), program->data + pickle_->size(),
                         "data.pkl goes on behind its end");
@@ -49,6 +51,10 @@ class PthDocument final : public Document {
   bool has_checksums() const noexcept override { return !zip_.without_checksums(); }
   Value build(Builder& builder, ReadMeter& meter) const override;
   std::vector<std::pair<std::string, std::string>> facts() const override;
+  void let_go(ReadMeter& meter) noexcept override {
+    pickle_.reset();
+    meter.release(std::exchange(graph_, 0));
+  }
   std::vector<StorageRecord> stretches() const override;
   const Zip& zip() const noexcept { return zip_; }
   bool big_endian() const noexcept { return big_endian_; }
@@ -90,6 +96,7 @@ class PthDocument final : public Document {
   bool big_endian_ = false;
   std::vector<std::byte> bytes_;
   std::unique_ptr<Pickle> pickle_;
+  std::uint64_t graph_ = 0;  // what it was charged with
 };
 
 // Storages by their keys, each announced to the builder once.

@@ -26,8 +26,34 @@ void ReadMeter::add_file(std::uint64_t stored) noexcept {
   most_steps_ = limit(limits_.steps, limits_.steps_per_byte, stored_);
 }
 
+ReadMeter ReadMeter::of_saving(std::uint64_t values) {
+  constexpr std::uint64_t kBytesPerValue = 64;  // about what a file has for one
+  ReadMeter meter("save", {});
+  meter.saving_ = true;
+  meter.add_file(kBytesPerValue * values);
+  return meter;
+}
+
+ReadMeter ReadMeter::of_saving() {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  ReadMeter meter("save", {kMost, 0, kMost, 0});
+  meter.saving_ = true;
+  return meter;
+}
+
+namespace {
+
+[[noreturn]] void too_much_to_save() {
+  throw ValueError(
+      "save: parts of the values are shared, and written out in every place they take much more "
+      "than the values themselves: leave some out, or save a .pth, which keeps them shared");
+}
+
+}  // namespace
+
 void ReadMeter::too_many_steps() {
   exceeded_ = true;
+  if (saving_) too_much_to_save();
   throw FormatError(
       file_, 0,
       concat("reading it would take more than ", most_steps_, " steps, which its ", stored_,
@@ -36,6 +62,7 @@ void ReadMeter::too_many_steps() {
 
 void ReadMeter::too_much_memory() {
   exceeded_ = true;
+  if (saving_) too_much_to_save();
   throw FormatError(
       file_, 0,
       concat("its values would take more than ", most_memory_, " bytes of memory, which its ",

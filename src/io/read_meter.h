@@ -4,8 +4,9 @@
 // Note [What a file may cost]
 // A pickle can use each of its parts any number of times, and so can an index or a note in JSON.
 // Whatever loops over, copies or hashes something that a file chose charges the meter first. What
-// is charged is what is spent, not what the file announces. One meter serves one reading: opening a
-// document charges the document's own, and each build of it goes on with a copy of that.
+// is charged is what is spent, not what the file announces. One meter serves one reading and what
+// is done with it: opening a document charges the document's own; a load, a survey or a conversion
+// begins with a copy of that, and goes on with it to its end.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +28,12 @@ class TENON_API ReadMeter {
         most_memory_(limits.memory),
         most_steps_(limits.steps) {}
 
+  // Of writing so many values that are in memory, some of them perhaps in many places. Beyond its
+  // limits is a ValueError.
+  static ReadMeter of_saving(std::uint64_t values);
+  // Without limits: of writing what takes no more than the values themselves.
+  static ReadMeter of_saving();
+
   // The limits are of all files together. Each is added once, with its bytes as they are stored.
   void add_file(std::uint64_t stored) noexcept;
 
@@ -43,7 +50,10 @@ class TENON_API ReadMeter {
     if (memory_ > peak_) peak_ = memory_;
   }
   // The steps of a copy of this meter, of whose memory nothing stays.
-  void work_of(const ReadMeter& copy) { work(copy.steps_ - steps_); }
+  void work_of(const ReadMeter& copy) {
+    work(copy.steps_ - steps_);
+    peak_ = std::max(peak_, copy.peak_);
+  }
   // What was charged is free again.
   void release(std::uint64_t bytes) noexcept { memory_ -= bytes < memory_ ? bytes : memory_; }
   // Text that is copied.
@@ -56,13 +66,13 @@ class TENON_API ReadMeter {
   bool exceeded() const noexcept { return exceeded_; }
   const std::string& file() const noexcept { return file_; }
   std::uint64_t steps() const noexcept { return steps_; }
-  std::uint64_t peak() const noexcept { return peak_; }  // bytes
-  std::uint64_t most_memory() const noexcept { return most_memory_; }
+  std::uint64_t held() const noexcept { return memory_; }  // bytes that are charged now
+  std::uint64_t peak() const noexcept { return peak_; }    // the most there were
 
   // About what an object on the heap takes beside its content.
   static constexpr std::uint64_t kObject = 64;
   // The same for a tensor: its cell, its body, a storage.
-  static constexpr std::uint64_t kTensor = 384;
+  static constexpr std::uint64_t kTensor = 320;
 
  private:
   [[noreturn, gnu::cold, gnu::noinline]] void too_many_steps();
@@ -73,7 +83,23 @@ class TENON_API ReadMeter {
   std::uint64_t stored_ = 0;
   std::uint64_t most_memory_, most_steps_;
   std::uint64_t memory_ = 0, peak_ = 0, steps_ = 0;
-  bool exceeded_ = false;
+  bool exceeded_ = false, saving_ = false;
+};
+
+// For what lives no longer than this: what is charged meanwhile is released at the end, the steps
+// stay. To be made before what it is about, and so to go after it.
+class PassingCharge {
+ public:
+  explicit PassingCharge(ReadMeter& meter) noexcept : meter_(meter), before_(meter.held()) {}
+  ~PassingCharge() {
+    if (meter_.held() > before_) meter_.release(meter_.held() - before_);
+  }
+  PassingCharge(const PassingCharge&) = delete;
+  PassingCharge& operator=(const PassingCharge&) = delete;
+
+ private:
+  ReadMeter& meter_;
+  std::uint64_t before_;
 };
 
 // Charges what a vector takes to get so many more at its end: while it grows, both the old memory

@@ -90,7 +90,11 @@ class Rebuilder final : private CompositeCalls {
       case NodeKind::list: return Value::list(values(pickle_.items(node), depth));
       case NodeKind::tuple: return Value::tuple(values(pickle_.items(node), depth));
       case NodeKind::set:
-      case NodeKind::frozen_set: return set_of(values(pickle_.items(node), depth));
+      case NodeKind::frozen_set: {
+        Value made = set_of(values(pickle_.items(node), depth));
+        check_hashable(pickle_.items(node));
+        return made;
+      }
       case NodeKind::dict: return Value::dict(entries(node, depth));
       case NodeKind::byte_array:
         meter_.text(node.a.length);
@@ -118,6 +122,22 @@ class Rebuilder final : private CompositeCalls {
     return Value::set(unique_items(std::move(items), meter_));
   }
 
+  // Python hashes neither what changes, sets and byte arrays, nor tuples that hold such. Comes
+  // after what looks how deep they are, and how large.
+  void check_hashable(std::span<const PickleItem> items) {
+    meter_.work(items.size());
+    for (const PickleItem& item : items) {
+      if (item.kind != ItemKind::node) continue;
+      const PickleNode& node = pickle_.node(item);
+      const bool called = node.kind == NodeKind::call || node.kind == NodeKind::object;
+      const Role kind = called ? role(node.a) : Role::unknown;
+      if (node.kind == NodeKind::set || node.kind == NodeKind::byte_array || kind == Role::set ||
+          kind == Role::byte_array)
+        pickle_.fail(node, "a key or an item of a set that can change");
+      if (node.kind == NodeKind::tuple) check_hashable(pickle_.items(node));
+    }
+  }
+
   void check_key(const PickleNode& dict, const Value& key) {
     if (!charge_key(key, meter_)) pickle_.fail(dict, "a key of a dict that is no plain value");
   }
@@ -130,6 +150,7 @@ class Rebuilder final : private CompositeCalls {
     for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
       Value key = value(items[i], depth + 1);
       check_key(node, key);
+      if (key.kind() != Value::Kind::string) check_hashable(items.subspan(i, 1));
       out.emplace_back(std::move(key), value(items[i + 1], depth + 1));
     }
     return out;
@@ -187,7 +208,11 @@ class Rebuilder final : private CompositeCalls {
       case Role::ordered_dict:
       case Role::counter: return of_dict(args, call, kind, depth);
       case Role::set:
-      case Role::frozen_set: return set_of(listed(args, depth));
+      case Role::frozen_set: {
+        Value made = set_of(listed(args, depth));
+        if (!args.items.empty()) check_hashable(pickle_.items(pickle_.node(args.items[0])));
+        return made;
+      }
       case Role::complex:
         need(args, 2, 2);
         return std::complex<double>(real(args, args.items[0]), real(args, args.items[1]));
@@ -334,7 +359,7 @@ class Rebuilder final : private CompositeCalls {
   }
 
   Value byte_array(const Arguments& args, int depth) {
-    need(args, 0, 2);
+    need(args, 0, 1);
     if (args.items.empty()) return Value::bytes({});
     const Value from = value(args.items[0], depth + 1);
     if (from.kind() != Value::Kind::bytes) wrong(args, "made from something that is no bytes");

@@ -18,6 +18,7 @@ struct StorageId {
   std::size_t arity = 5;  // parts of the id: six before 1.6
   // Of very old files: a part of the storage, in elements.
   bool is_view = false;
+  std::string_view view_key = {};
   std::int64_t view_offset = 0, view_size = 0;
 };
 

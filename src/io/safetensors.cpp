@@ -46,6 +46,9 @@ class Header {
   }
 
   void parse() {
+    // The text, where its structure is, and what is unescaped of it.
+    const std::uint64_t passing = 8 * text_.size();
+    meter_.memory(passing);
     try {
       json::parser parser;
       json::document document = parser.iterate(text_);
@@ -64,6 +67,12 @@ class Header {
     }
     check_padding();
     check_names();
+    // They stay as long as the file is open.
+    if (entries_.capacity() / 8 > entries_.size() / 7) {
+      meter_.release((entries_.capacity() - entries_.size()) * sizeof(Entry));
+      entries_.shrink_to_fit();
+    }
+    meter_.release(passing);
   }
 
   std::vector<Entry>& entries() noexcept { return entries_; }
@@ -91,7 +100,8 @@ class Header {
   }
 
   void tensor(std::string name, json::value value) {
-    meter_.text(sizeof(Entry) + name.size());
+    meter_.text(name.size());
+    charge_growth(meter_, entries_);
     Entry entry{std::move(name), {}, 0, 0};
     bool has_dtype = false, has_shape = false, has_place = false;
     for (auto field : value.get_object()) {
@@ -142,6 +152,7 @@ class Header {
       sizes.push_back(static_cast<std::int64_t>(size));
     }
     entry.tensor.shape = Shape(sizes);
+    meter_.memory(2 * heap_bytes(entry.tensor.shape));  // and as many strides
   }
 
   void check_padding() const {
@@ -198,7 +209,10 @@ class SafetensorsDocument final : public Document {
 
   Value build(Builder& builder, ReadMeter& meter) const override {
     const std::size_t count = ours_ ? ours_->tensors().size() : entries_.size();
-    for (const Entry& entry : entries_) meter.text(entry.name.size());
+    for (const Entry& entry : entries_) {
+      meter.text(entry.name.size());
+      meter.memory(2 * heap_bytes(entry.tensor.shape));
+    }
     meter.memory(count * (ReadMeter::kTensor + sizeof(Value::Entry) + ReadMeter::kObject));
     meter.work(count * 64);
     for (std::uint32_t i = 0; i < entries_.size(); ++i) {

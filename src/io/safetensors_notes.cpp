@@ -9,6 +9,7 @@
 #include "io/sparse.h"
 #include "io/tensors.h"
 #include "io/value_json.h"
+#include "io/walk.h"
 #include "tenon/error.h"
 
 namespace tenon {
@@ -74,7 +75,18 @@ Note note_of(json::element element) {
   return note;
 }
 
-// What the note makes of the tensor that is stored.
+// A tensor that others see under its name has the elements they see: all that is stored, in order,
+// of a dtype that the format has no name for.
+bool is_as_stored(const TensorRecord& record, const StoredTensor& stored) {
+  const std::string_view code = info(record.dtype).safetensors;
+  return stored.record->dtype == uint8 && (code.empty() || record.dtype == float4_e2m1fn_x2) &&
+         record.offset == 0 && !record.conj && !record.neg &&
+         static_cast<std::uint64_t>(record.shape.numel() * itemsize(record.dtype)) ==
+             stored.bytes &&
+         record.stride == Layout::packed(record.shape, record.dtype, Device::meta()).strides;
+}
+
+// What the note makes of the tensor that is stored, or of a part of its bytes under another name.
 TensorRecord record_of(const Note& note, const StoredTensor& stored) {
   TensorRecord record = *stored.record;
   if (note.shape || note.stride || note.dtype) {
@@ -90,6 +102,8 @@ TensorRecord record_of(const Note& note, const StoredTensor& stored) {
     record.neg = note.neg;
     if (!wrong_geometry(record, stored.bytes).empty()) throw DoNotFit();
     if (record.conj && !is_complex(record.dtype)) throw DoNotFit();
+    if (record.neg && (is_opaque(record.dtype) || is_quantized(record.dtype))) throw DoNotFit();
+    if (!note.of && !is_as_stored(record, stored)) throw DoNotFit();
   }
   record.parameter = note.parameter;
   record.requires_grad = note.requires_grad;
@@ -241,10 +255,24 @@ bool SafetensorsNotes::read_values(std::string_view text, ReadMeter& meter) {
     if (trial.exceeded()) throw;
     return false;
   }
-  if (flat_) return tried.is_none() || tried.kind() == Value::Kind::dict;
-  return std::all_of(tensors_.begin(), tensors_.end(), [&](const Known& one) {
-    return !named.at(one.name).made.is_none() || one.same >= 0;
+  if (flat_) {
+    meter.work_of(trial);
+    return tried.is_none() || tried.kind() == Value::Kind::dict;
+  }
+  // Each is where its name says, and nowhere else: others know it by that name.
+  std::size_t places = 0;
+  Walk walk(trial, [&](const std::string& name, const Tensor& tensor) {
+    const auto found = named.find(name);
+    if (found == named.end()) throw DoNotFit();
+    const Known* known = found->second.known;
+    while (known->same >= 0) known = &tensors_[static_cast<std::size_t>(known->same)];
+    const Value& made = named.at(known->name).made;
+    if (made.is_none() || !made.as_tensor().is(tensor)) throw DoNotFit();
+    ++places;
   });
+  walk.run(tried);
+  meter.work_of(trial);
+  return places == tensors_.size();
 }
 
 Value SafetensorsNotes::tree(std::span<const Value> tensors, const Value& own_attributes,

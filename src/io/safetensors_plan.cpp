@@ -9,10 +9,15 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/checked.h"
 #include "base/text.h"
+#include "base/visible.h"
+#include "core/autograd_meta.h"
+#include "core/body_editor.h"
 #include "core/uninitialized.h"
 #include "io/flattened.h"
 #include "io/overlay.h"
+#include "io/shown.h"
 #include "io/tensors.h"
 #include "io/tree_map.h"
 #include "io/value_json.h"
@@ -27,7 +32,9 @@ namespace {
 constexpr std::string_view kMetadata = "__metadata__";
 constexpr std::uint64_t kAlignment = 64;
 constexpr std::uint64_t kLargestHeader = 100'000'000;
-constexpr std::uint64_t kBytesPerValue = 64;  // about what a file has for one
+constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
+// About what is kept of a tensor to write it, and of its payload.
+constexpr std::uint64_t kRecordCost = 384;
 
 // A dtype the format has no name for is kept as bytes.
 bool has_code(const Layout& layout) {
@@ -50,27 +57,31 @@ bool is_dict_of_tensors(const Value& tree) {
 
 }  // namespace
 
-SafetensorsPlan::SafetensorsPlan(const Value& tree, Supply& supply, bool strict)
-    : supply_(supply), strict_(strict) {
-  const Value whole = with_flattened(tree);
-  for_each_tensor(whole, [](const Tensor& tensor) {
+SafetensorsPlan::SafetensorsPlan(const Value& tree, Supply& supply, bool strict, ReadMeter& meter)
+    : supply_(supply), meter_(meter), strict_(strict), values_(meter) {
+  const Value whole = with_flattened(tree, meter);
+  const auto check = [](const Tensor& tensor) {
     if (!is_uninitialized(tensor.body())) return;
     throw ValueError(concat("save: an ", tensor.body().type_name(),
                             " has no shape yet, and safetensors holds none: initialise the module "
                             "with a forward pass first, or save a .pth"));
-  });
+  };
+  for_each_tensor(whole, check, meter);
   name_tensors(whole);
   describe(whole);
   find_aliases();
-  // Of one whose elements lie apart, all bytes between them are read.
+  // Of one whose elements lie apart, all bytes between them are read, and each element takes as
+  // long as many that lie together.
   std::uint64_t apart = 0;
   for (const NamedTensor& named : tensors_) {
     const Layout& layout = named.tensor.layout();
+    if (is_stretch(layout)) continue;
     const ByteSpan span = bytes_of(layout);
-    if (!is_stretch(layout) && span.end - span.begin > size_of(named))
-      apart += span.end - span.begin - size_of(named);
+    const std::uint64_t cost =
+        std::max(span.end - span.begin, packing_cost(layout.shape, layout.strides, layout.dtype));
+    apart = checked_add(apart, cost - std::min(cost, size_of(named))).value_or(kAll);
   }
-  supply_.will_write(total_size() + apart);
+  supply_.will_write(checked_add(total_size(), apart).value_or(kAll));
 }
 
 // Tensors may repeat few bytes, so that together they are more than any file can be.
@@ -81,7 +92,8 @@ std::uint64_t SafetensorsPlan::total_size() const {
     const std::uint64_t own = size_of(named);
     if (own > kMost - total) {
       throw ValueError(concat("save: tensors that repeat their elements need more than ", kMost,
-                              " bytes together, up to ", named.name, ": leave some out"));
+                              " bytes together, up to ", visible(named.name, kMostShown),
+                              ": leave some out"));
     }
     total += own;
   }
@@ -90,28 +102,32 @@ std::uint64_t SafetensorsPlan::total_size() const {
 
 void SafetensorsPlan::note(std::string text) {
   if (strict_) throw ValueError(concat("save: ", text));
+  meter_.text(text.size() + sizeof text);
   notes_.push_back(std::move(text));
 }
 
 void SafetensorsPlan::name_tensors(const Value& tree) {
-  // What is shared is named in every place; values in memory may do that as files may.
-  ReadMeter meter("save", {});
-  meter.add_file(kBytesPerValue * count_values(tree));
+  // What is shared is named in every place.
   std::unordered_map<const void*, std::size_t> known;
   std::set<std::string, std::less<>> names;
+  std::uint64_t passing = 0;  // what these two take
   std::size_t place = 0;
-  Walk walk(meter, [&](const std::string& name, const Tensor& tensor) {
-    // In the plan, among the names, in the notes and in the header.
-    meter.memory(sizeof(NamedTensor) + 6 * name.size() + 6 * ReadMeter::kObject);
+  Walk walk(meter_, [&](const std::string& name, const Tensor& tensor) {
+    charge_growth(meter_, tensors_);
+    meter_.memory(name.size() + sizeof(NamedTensor));
+    const std::uint64_t noted = name.size() + 3 * ReadMeter::kObject;
+    meter_.memory(noted);
+    passing += noted;
     if (name == kMetadata)
       throw ValueError("save: no tensor can be called __metadata__ in safetensors");
     if (!names.insert(name).second) {
-      throw ValueError(concat("save: two tensors are named ", Value(name).repr(),
+      throw ValueError(concat("save: two tensors are named ", shown(name),
                               " when keys are joined by dots, as safetensors needs it"));
     }
     check_dimensions(tensor.layout().shape);
     if (!supply_.has_bytes(tensor)) {
-      throw ValueError(concat("save: ", name, " is a meta tensor, and safetensors holds none"));
+      throw ValueError(concat("save: ", visible(name, kMostShown),
+                              " is a meta tensor, and safetensors holds none"));
     }
     const auto [found, fresh] = known.try_emplace(Value(tensor).identity(), tensors_.size());
     NamedTensor named{name, tensor, {}, place++};
@@ -121,6 +137,7 @@ void SafetensorsPlan::name_tensors(const Value& tree) {
       tensors_[found->second].aliases.push_back(std::move(named));
   });
   walk.run(tree);
+  meter_.release(passing);
 }
 
 namespace {
@@ -208,7 +225,8 @@ void SafetensorsPlan::find_aliases() {
       const auto found = carriers.around(own);
       if (!found) {
         if (const auto other = carriers.overlapping(own)) {
-          note(concat(tensors_[i].name, " and ", tensors_[*other].name,
+          note(concat(visible(tensors_[i].name, kMostShown), " and ",
+                      visible(tensors_[*other].name, kMostShown),
                       " share bytes, of which neither is all: both are written"));
         }
         carriers.add(i);
@@ -226,41 +244,48 @@ void SafetensorsPlan::find_aliases() {
     if (!gone[i]) kept.push_back(std::move(tensors_[i]));
   }
   tensors_ = std::move(kept);
-  for (const NamedTensor& named : tensors_) {
-    const Layout& layout = named.tensor.layout();
-    if (!has_code(layout)) {
-      note(concat(named.name, ": safetensors has no ", info(layout.dtype).name,
-                  ", so others see its bytes"));
-    }
-    if (layout.conj || layout.neg) {
-      note(concat(named.name,
-                  ": that it is a view of conjugates or negatives is not kept; "
-                  "its elements are"));
-    }
-    const auto without_attributes = [&](const NamedTensor& one) {
-      if (!one.tensor.attributes().empty()) note(concat(one.name, ": its attributes are not kept"));
-    };
-    without_attributes(named);
-    for (const NamedTensor& alias : named.aliases) {
-      if (!alias.tensor.is(named.tensor)) without_attributes(alias);
-    }
-    if (!layout.is_contiguous() && layout.numel() != 0) {
-      note(concat(named.name, ": its strides ", layout.strides.repr(),
-                  " are not kept: safetensors holds elements in order"));
-    }
+  for (const NamedTensor& named : tensors_) note_what_is_lost(named);
+}
+
+void SafetensorsPlan::note_what_is_lost(const NamedTensor& named) {
+  const Layout& layout = named.tensor.layout();
+  if (!has_code(layout)) {
+    note(concat(visible(named.name, kMostShown), ": safetensors has no ", info(layout.dtype).name,
+                ", so others see its bytes"));
+  }
+  if (layout.conj || layout.neg) {
+    note(concat(visible(named.name, kMostShown),
+                ": that it is a view of conjugates or negatives is not kept; its elements are"));
+  }
+  const auto without_attributes = [&](const NamedTensor& one) {
+    const auto* attributes = BodyEditor::attributes(one.tensor.body());
+    if (attributes != nullptr && !attributes->values.empty())
+      note(concat(visible(one.name, kMostShown), ": its attributes are not kept"));
+  };
+  without_attributes(named);
+  for (const NamedTensor& alias : named.aliases) {
+    if (!alias.tensor.is(named.tensor)) without_attributes(alias);
+  }
+  if (!layout.is_contiguous() && layout.numel() != 0) {
+    note(concat(visible(named.name, kMostShown), ": its strides ", layout.strides.repr(),
+                " are not kept: safetensors holds elements in order"));
   }
 }
 
 // The tree, if it is more than a dict of tensors.
 void SafetensorsPlan::describe(const Value& tree) {
-  std::unordered_map<const void*, std::string> names;
+  std::uint64_t passing = tensors_.size() * ReadMeter::kObject;
+  meter_.memory(passing);
+  std::unordered_map<const void*, const std::string*> names;
   for (const NamedTensor& named : tensors_)
-    names.emplace(Value(named.tensor).identity(), named.name);
-  const auto by_name = [&](const Tensor& tensor) {
+    names.emplace(Value(named.tensor).identity(), &named.name);
+  const TensorText by_name = [&](MeteredText& out, const Tensor& tensor) {
     const auto found = names.find(Value(tensor).identity());
     if (found == names.end())
       throw ValueError("save: a tensor among the attributes of a dict has no name in safetensors");
-    return concat(R"({"tensor": )", json_text(found->second), "}");
+    out += R"({"tensor": )";
+    append_json_text(out, *found->second);
+    out += "}";
   };
   Value attributes = tree.kind() == Value::Kind::dict ? tree.attributes() : Value();
   // Texts of the format's own go back to where they came from.
@@ -270,8 +295,9 @@ void SafetensorsPlan::describe(const Value& tree) {
     texts = texts && key.kind() == Value::Kind::string && text.kind() == Value::Kind::string;
   if (texts) {
     for (const auto& [key, text] : own->entries()) {
-      if (key.as_string() != kTensorNotes && key.as_string() != kValueNotes)
-        metadata_.emplace_back(key.as_string(), text.as_string());
+      if (key.as_string() == kTensorNotes || key.as_string() == kValueNotes) continue;
+      meter_.text(key.as_string().size() + text.as_string().size() + ReadMeter::kObject);
+      metadata_.emplace_back(key.as_string(), text.as_string());
     }
     std::vector<Value::Entry> others;
     for (const auto& [key, value] : attributes.entries()) {
@@ -286,19 +312,24 @@ void SafetensorsPlan::describe(const Value& tree) {
   const char* const added = has_format ? "" : R"(, "added_format": true)";
   const bool flat = flat_ = is_dict_of_tensors(tree);
   const bool ordered = tree.is_ordered_dict() && !(texts && attributes.is_none());
-  if (flat && !ordered && attributes.is_none() && has_format) return;
+  if (flat && !ordered && attributes.is_none() && has_format) return meter_.release(passing);
   if (strict_ && !flat)
     throw ValueError("save: safetensors holds a dict of tensors, and this is more than that");
   if (flat) {
-    values_ = concat(R"({"state_dict": )", ordered ? "true" : "false", R"(, "attributes": )",
-                     to_json(attributes, by_name), added, "}");
-    return;
+    values_ += concat(R"({"state_dict": )", ordered ? "true" : "false", R"(, "attributes": )");
+    append_json(values_, attributes, by_name, meter_);
+  } else {
+    Value bare = tree;
+    if (tree.kind() == Value::Kind::dict) {
+      passing += tree.entries().size() * sizeof(Value::Entry);
+      meter_.memory(tree.entries().size() * sizeof(Value::Entry));
+      bare = dict_like(tree, {tree.entries().begin(), tree.entries().end()}, attributes);
+    }
+    values_ += R"({"tree": )";
+    append_json(values_, bare, by_name, meter_);
   }
-  const Value bare =
-      tree.kind() != Value::Kind::dict
-          ? tree
-          : dict_like(tree, {tree.entries().begin(), tree.entries().end()}, attributes);
-  values_ = concat(R"({"tree": )", to_json(bare, by_name), added, "}");
+  values_ += concat(added, "}");
+  meter_.release(passing);
 }
 
 std::uint64_t SafetensorsPlan::size_of(const NamedTensor& named) const {
@@ -345,7 +376,7 @@ std::string SafetensorsPlan::facts_of(const NamedTensor& named, const NamedTenso
 }
 
 // The same of several, by their names.
-std::string SafetensorsPlan::facts_of(std::span<const NamedTensor> chosen) const {
+void SafetensorsPlan::append_facts(MeteredText& out, std::span<const NamedTensor> chosen) const {
   // Where each is among the names of this file.
   std::vector<std::size_t> places;
   for (const NamedTensor& named : chosen) {
@@ -353,10 +384,13 @@ std::string SafetensorsPlan::facts_of(std::span<const NamedTensor> chosen) const
     for (const NamedTensor& alias : named.aliases) places.push_back(alias.place);
   }
   std::sort(places.begin(), places.end());
-  std::string facts;
   for (const NamedTensor& named : chosen) {
     const auto add = [&](const std::string& name, const std::string& one) {
-      if (!one.empty()) facts += concat(facts.empty() ? "{" : ", ", json_text(name), ": ", one);
+      if (one.empty()) return;
+      out += out.empty() ? "{" : ", ";
+      append_json_text(out, name);
+      out += ": ";
+      out += one;
     };
     add(named.name, facts_of(named, named, 0));
     // One tensor under several names is described under the first of them.
@@ -370,11 +404,81 @@ std::string SafetensorsPlan::facts_of(std::span<const NamedTensor> chosen) const
                                static_cast<std::size_t>(found - places.begin())));
     }
   }
-  return facts.empty() ? facts : facts + "}";
+  if (!out.empty()) out += "}";
+}
+
+namespace {
+
+void append_entry(MeteredText& out, const NamedTensor& named, std::uint64_t start,
+                  std::uint64_t size) {
+  const Layout& layout = named.tensor.layout();
+  const bool known = has_code(layout);
+  Shape shape = layout.shape;
+  // The format counts numbers of four bits, PyTorch pairs of them.
+  if (layout.dtype == float4_e2m1fn_x2 && known) shape[shape.size() - 1] *= 2;
+  if (!known && shape.size() == kMostDimensions)
+    shape = Shape({static_cast<std::int64_t>(size)});
+  else if (!known)
+    shape.push_back(layout.itemsize());
+  append_json_text(out, named.name);
+  out += concat(R"(:{"dtype":")", known ? info(layout.dtype).safetensors : "U8", R"(","shape":)",
+                json_numbers(shape), R"(,"data_offsets":[)", start, ",", start + size, "]}");
+}
+
+}  // namespace
+
+// With its length before it.
+std::string SafetensorsPlan::header(std::span<const NamedTensor> chosen,
+                                    std::span<const std::uint64_t> starts, bool first) const {
+  constexpr std::size_t kLength = 8;
+  MeteredText out(meter_);
+  out += std::string_view("\0\0\0\0\0\0\0\0{", kLength + 1);
+  const auto separate = [&] {
+    if (out.size() > kLength + 1) out += ",";
+  };
+  bool any = false;
+  const auto add = [&](std::string_view key, std::string_view text) {
+    if (any)
+      out += ",";
+    else
+      out += concat(json_text(kMetadata), ":{");
+    any = true;
+    append_json_text(out, key);
+    out += ":";
+    append_json_text(out, text);
+  };
+  // Other libraries look for the format in every shard. The rest of the dict's own is read from the
+  // first, and may be long.
+  for (const auto& [key, text] : metadata_) {
+    if (first || key == "format") add(key, text);
+  }
+  {
+    MeteredText facts(meter_);
+    append_facts(facts, chosen);
+    if (!facts.empty()) add(kTensorNotes, facts.view());
+  }
+  if (!values_.empty() && first) add(kValueNotes, values_.view());
+  if (any) out += "}";
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    separate();
+    append_entry(out, chosen[i], starts[i], size_of(chosen[i]));
+  }
+  out += "}";
+  out += std::string((kAlignment - out.size() % kAlignment) % kAlignment, ' ');
+  const std::uint64_t length = out.size() - kLength;
+  if (length > kLargestHeader) {
+    throw ValueError(concat("save: names and shapes of ", length,
+                            " bytes are more than safetensors allows, 100 million: write several "
+                            "files with .shard_size"));
+  }
+  std::string text = out.take();
+  std::copy_n(reinterpret_cast<const char*>(&length), kLength, text.begin());
+  return text;
 }
 
 FilePlan SafetensorsPlan::file(std::size_t first, std::size_t count) {
   const auto chosen = std::span(tensors_).subspan(first, count);
+  meter_.memory(count * kRecordCost);
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
   // The largest elements first, so that everything may be used where it lies.
@@ -394,53 +498,11 @@ FilePlan SafetensorsPlan::file(std::size_t first, std::size_t count) {
     at += size_of(chosen[i]);
   }
 
-  auto metadata = metadata_;
-  const std::string facts = facts_of(chosen);
-  if (!facts.empty()) metadata.emplace_back(kTensorNotes, facts);
-  if (!values_.empty() && first == 0) metadata.emplace_back(kValueNotes, values_);
-
-  std::string header = "{";
-  const auto separate = [&] {
-    if (header.size() > 1) header += ",";
-  };
-  if (!metadata.empty()) {
-    header += concat(json_text(kMetadata), ":{");
-    for (std::size_t i = 0; i < metadata.size(); ++i)
-      header += concat(i == 0 ? "" : ",", json_text(metadata[i].first), ":",
-                       json_text(metadata[i].second));
-    header += "}";
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    const Layout& layout = chosen[i].tensor.layout();
-    const bool known = has_code(layout);
-    Shape shape = layout.shape;
-    // The format counts numbers of four bits, PyTorch pairs of them.
-    if (layout.dtype == float4_e2m1fn_x2 && known) shape[shape.size() - 1] *= 2;
-    if (!known && shape.size() == kMostDimensions)
-      shape = Shape({static_cast<std::int64_t>(size_of(chosen[i]))});
-    else if (!known)
-      shape.push_back(layout.itemsize());
-    separate();
-    header +=
-        concat(json_text(chosen[i].name), R"(:{"dtype":")",
-               known ? info(layout.dtype).safetensors : "U8", R"(","shape":)", json_numbers(shape),
-               R"(,"data_offsets":[)", starts[i], ",", starts[i] + size_of(chosen[i]), "]}");
-  }
-  header += "}";
-  header.append((kAlignment - (8 + header.size()) % kAlignment) % kAlignment, ' ');
-  if (header.size() > kLargestHeader) {
-    throw ValueError(concat("save: names and shapes of ", header.size(),
-                            " bytes are more than safetensors allows, 100 million: write several "
-                            "files with .shard_size"));
-  }
-
   FilePlan plan;
-  std::string lead(8, '\0');
-  const std::uint64_t length = header.size();
-  std::copy_n(reinterpret_cast<const char*>(&length), 8, lead.begin());
-  lead += header;
+  std::string lead = header(chosen, starts, first == 0);
   const std::uint64_t start = lead.size();
   plan.size = start + at;
+  plan.records.reserve(count + 1);
   plan.records.push_back({0, {}, payload_of(std::move(lead)), 0, false});
   for (const std::size_t i : order) {
     const Tensor& tensor = chosen[i].tensor;

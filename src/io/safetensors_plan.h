@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "io/file_writer.h"
+#include "io/metered_text.h"
 #include "io/pickler.h"
 #include "tenon/value.h"
 
@@ -33,9 +34,10 @@ struct NamedTensor {
 
 class SafetensorsPlan {
  public:
-  // ValueError if a name is taken twice or not to be had, for more bytes than a file or the supply
-  // can give, and, if strict, for everything that would be a note.
-  SafetensorsPlan(const Value& tree, Supply& supply, bool strict);
+  // Charged to the meter, which outlives it, as all that it makes. ValueError if a name is taken
+  // twice or not to be had, for more bytes than a file or the supply can give, and, if strict, for
+  // everything that would be a note.
+  SafetensorsPlan(const Value& tree, Supply& supply, bool strict, ReadMeter& meter);
 
   const std::vector<NamedTensor>& tensors() const noexcept { return tensors_; }
   const std::vector<std::string>& notes() const noexcept { return notes_; }
@@ -51,15 +53,19 @@ class SafetensorsPlan {
   void describe(const Value& tree);
   std::uint64_t total_size() const;
   void note(std::string text);
+  void note_what_is_lost(const NamedTensor& named);
   std::string facts_of(const NamedTensor& tensor, const NamedTensor& carrier,
                        std::size_t place) const;
-  std::string facts_of(std::span<const NamedTensor> chosen) const;
+  void append_facts(MeteredText& out, std::span<const NamedTensor> chosen) const;
+  std::string header(std::span<const NamedTensor> chosen, std::span<const std::uint64_t> starts,
+                     bool first) const;
 
   Supply& supply_;
+  ReadMeter& meter_;
   bool strict_, flat_ = true;
   std::vector<NamedTensor> tensors_;
   std::vector<std::string> notes_;
-  std::string values_;                                         // JSON, or empty
+  MeteredText values_;                                         // JSON, or empty
   std::vector<std::pair<std::string, std::string>> metadata_;  // of the dict's own
 };
 

@@ -10,22 +10,30 @@
 #include "io/safetensors_plan.h"
 #include "io/saver.h"
 #include "io/shards.h"
+#include "io/tree_map.h"
 #include "tenon/error.h"
 
 namespace tenon {
 
-namespace {
-
 FileFormat format_of(const std::string& path, const SaveOptions& options) {
   if (options.format) return *options.format;
-  return path.ends_with(".safetensors") ? FileFormat::safetensors : FileFormat::pth;
+  const bool shards = options.shard_size != 0;
+  return shards || path.ends_with(".safetensors") ? FileFormat::safetensors : FileFormat::pth;
 }
 
+ReadMeter meter_of_saving(const Value& value, FileFormat format) {
+  return format == FileFormat::pth ? ReadMeter::of_saving()
+                                   : ReadMeter::of_saving(count_values(value));
+}
+
+namespace {
+
 // Everything that is written into one file.
-FilePlan plan_of(const Value& tree, Supply& supply, const std::string& archive, FileFormat format,
-                 const SaveOptions& options, SaveReport& report) {
-  if (format == FileFormat::pth) return plan_archive(archive, pickled(tree, supply));
-  SafetensorsPlan plan(tree, supply, options.strict);
+FilePlan plan_of(const Value& tree, const Saving& saving, const std::string& archive,
+                 FileFormat format, const SaveOptions& options, SaveReport& report) {
+  auto& [supply, meter, memory] = saving;
+  if (format == FileFormat::pth) return plan_archive(archive, pickled(tree, supply, meter), meter);
+  SafetensorsPlan plan(tree, supply, options.strict, meter);
   report.notes = plan.notes();
   return plan.file(0, plan.tensors().size());
 }
@@ -37,12 +45,9 @@ void write(const FilePlan& plan, const Output& output, const Watch& watch) {
   meter.stop_if_asked();
 }
 
-SaveReport save_shards(FileSystem& system, Supply& supply, const Value& tree,
-                       const std::string& folder, const SaveOptions& options,
-                       std::uint64_t memory) {
-  if (options.format == FileFormat::pth)
-    return save_archive_shards(system, supply, tree, folder, options, memory);
-  return save_safetensors_shards(system, supply, tree, folder, options, memory);
+// Over the parts of storages that are used, if that is asked for.
+Value tree_of(const Value& value, Overlay& overlay, const SaveOptions& options, ReadMeter& meter) {
+  return options.compact ? compacted(with_flattened(value, meter), overlay, meter) : value;
 }
 
 }  // namespace
@@ -56,7 +61,7 @@ void check_memory(const FilePlan& plan, std::uint64_t memory) {
   std::uint64_t largest = 0;
   for (const PlannedRecord& record : plan.records) {
     if (!record.payload->divisible() && record.payload->memory() == nullptr)
-      largest = std::max(largest, record.payload->whole());
+      largest = std::max(largest, record.payload->streamed());
   }
   if (largest <= memory) return;
   throw ValueError(concat("a tensor that cannot be read in parts, as it is deflated or has gaps, ",
@@ -64,31 +69,36 @@ void check_memory(const FilePlan& plan, std::uint64_t memory) {
                           " may be used: allow more"));
 }
 
-SaveReport save_with(FileSystem& system, Supply& supply, const Value& value,
-                     const std::string& path, const SaveOptions& options, std::uint64_t memory) {
-  Overlay overlay(supply);
-  const Value tree = options.compact ? compacted(with_flattened(value), overlay) : value;
-  if (options.shard_size != 0) return save_shards(system, overlay, tree, path, options, memory);
-  SaveReport report;
+SaveReport save_with(FileSystem& system, const Saving& from, const Value& value,
+                     const std::string& path, const SaveOptions& options) {
+  Overlay overlay(from.supply);
+  const Saving saving{overlay, from.meter, from.memory};
+  const Value tree = tree_of(value, overlay, options, saving.meter);
   const FileFormat format = format_of(path, options);
+  if (options.shard_size != 0) {
+    return format == FileFormat::pth ? save_archive_shards(system, saving, tree, path, options)
+                                     : save_safetensors_shards(system, saving, tree, path, options);
+  }
+  SaveReport report;
   const std::string archive = format == FileFormat::pth ? archive_name(path) : std::string();
-  const FilePlan plan = plan_of(tree, overlay, archive, format, options, report);
+  const FilePlan plan = plan_of(tree, saving, archive, format, options, report);
   report.files.push_back(path);
   report.bytes = plan.size;
-  check_memory(plan, memory);
+  check_memory(plan, saving.memory);
   if (options.dry_run) return report;
   begin_saving(options.watch, payload_bytes(plan));
   AtomicFile file(system, path, options.durable, options.replace);
   if (options.durable) file.reserve(plan.size);
   write(plan, AtomicOutput(file), options.watch);
-  supply.check_unchanged();
+  overlay.check_unchanged();
   file.commit();
   return report;
 }
 
 SaveReport save(const Value& value, const std::string& path, const SaveOptions& options) {
   MemorySupply supply;
-  return save_with(FileSystem::system(), supply, value, path, options);
+  ReadMeter meter = meter_of_saving(value, format_of(path, options));
+  return save_with(FileSystem::system(), {supply, meter}, value, path, options);
 }
 
 namespace {
@@ -102,9 +112,10 @@ SaveReport save_nameless(const Value& value, const SaveOptions& options, Open&& 
   SaveReport report;
   MemorySupply supply;
   Overlay overlay(supply);
-  const Value tree = options.compact ? compacted(with_flattened(value), overlay) : value;
-  const FilePlan plan =
-      plan_of(tree, overlay, "archive", options.format.value_or(FileFormat::pth), options, report);
+  const FileFormat format = options.format.value_or(FileFormat::pth);
+  ReadMeter meter = meter_of_saving(value, format);
+  const Value tree = tree_of(value, overlay, options, meter);
+  const FilePlan plan = plan_of(tree, {overlay, meter}, "archive", format, options, report);
   report.bytes = plan.size;
   if (options.dry_run) return report;
   const auto output = open(plan.size);

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "core/uninitialized.h"
+#include "core/value_text.h"
 #include "io/archive_plan.h"
 #include "io/outputs.h"
 #include "io/safetensors_plan.h"
@@ -87,14 +88,14 @@ class ShardWriter {
   static constexpr std::size_t kMostHeld = 256;
 
  public:
-  ShardWriter(FileSystem& system, std::string folder, std::string stem, std::string ending,
-              const SaveOptions& options, std::uint64_t memory)
+  ShardWriter(FileSystem& system, const Saving& saving, std::string folder, std::string stem,
+              std::string ending, const SaveOptions& options)
       : system_(system),
+        saving_(saving),
         folder_(std::move(folder)),
         stem_(std::move(stem)),
         ending_(std::move(ending)),
-        options_(options),
-        memory_(memory) {
+        options_(options) {
     while (folder_.size() > 1 && folder_.ends_with('/')) folder_.pop_back();
     struct stat facts{};
     if (uninterrupted([&] { return system_.stat(folder_, &facts); }) == 0) {
@@ -124,8 +125,8 @@ class ShardWriter {
   ShardWriter(const ShardWriter&) = delete;
   ShardWriter& operator=(const ShardWriter&) = delete;
 
-  void write(const std::vector<Shard>& shards, const Supply& supply, std::uint64_t payload,
-             std::uint64_t tensors, SaveReport& report) {
+  void write(const std::vector<Shard>& shards, std::uint64_t payload, std::uint64_t tensors,
+             SaveReport& report) {
     const std::string index = in_folder(concat(stem_, ending_, ".index.json"));
     if (!options_.replace && !options_.dry_run) check_free(system_, index);
     const std::set<std::string> before =
@@ -133,26 +134,29 @@ class ShardWriter {
     const std::string tag = free_tag(shards.size());
     if (!options_.dry_run) remove_leftovers(system_, folder_, stem_, ending_);
     Meter meter(options_.watch, payload, kSavingStopped);
-    std::string map;
+    MeteredText text(saving_.meter);
+    text += concat("{\n  \"metadata\": {\n    \"total_size\": ", tensors,
+                   "\n  },\n  \"weight_map\": {");
+    bool any = false;
     for (std::size_t i = 0; i < shards.size(); ++i) {
       const std::string name = shard_name(tag, i, shards.size());
-      const FilePlan plan = shards[i].plan(archive_name(name));
-      check_memory(plan, memory_);
-      if (!options_.dry_run) write_shard(plan, in_folder(name), meter);
+      report.bytes += write_shard(shards[i], name, meter);
       report.files.push_back(in_folder(name));
-      report.bytes += plan.size;
-      for (const std::string& tensor : shards[i].names)
-        map += concat(map.empty() ? "\n    " : ",\n    ", json_text(tensor), ": ", json_text(name));
+      for (const std::string& tensor : shards[i].names) {
+        text += any ? ",\n    " : "\n    ";
+        any = true;
+        append_json_text(text, tensor);
+        text += concat(": ", json_text(name));
+      }
     }
-    const std::string text = concat("{\n  \"metadata\": {\n    \"total_size\": ", tensors,
-                                    "\n  },\n  \"weight_map\": {", map, "\n  }\n}\n");
+    text += "\n  }\n}\n";
     report.files.push_back(index);
     report.bytes += text.size();
     if (options_.dry_run) return;
-    supply.check_unchanged();
+    saving_.supply.check_unchanged();
     publish();
     AtomicFile file(system_, index, options_.durable, options_.replace);
-    file.write_at(0, std::as_bytes(std::span(text)));
+    file.write_at(0, std::as_bytes(std::span(text.view())));
     file.sync();
     meter.finish();
     meter.stop_if_asked();
@@ -197,16 +201,23 @@ class ShardWriter {
     if (const int error = sync_folder(system_, parent); error != 0)
       fail("cannot bring to the disk that there is a folder", error);
   }
-  void write_shard(const FilePlan& plan, const std::string& path, Meter& meter) {
+  // Its bytes.
+  std::uint64_t write_shard(const Shard& shard, const std::string& name, Meter& meter) {
+    const PassingCharge passing(saving_.meter);
+    const FilePlan plan = shard.plan(archive_name(name));
+    check_memory(plan, saving_.memory);
+    if (options_.dry_run) return plan.size;
     // Each holds a descriptor.
     if (held_.size() == kMostHeld) publish();
     held_.push_back(
-        std::make_unique<AtomicFile>(system_, path, options_.durable, options_.replace));
+        // The name was free: whatever has it by now is not ours to replace, nor to follow.
+        std::make_unique<AtomicFile>(system_, in_folder(name), options_.durable, false));
     AtomicFile& file = *held_.back();
     if (options_.durable) file.reserve(plan.size);
     write_file(plan, AtomicOutput(file), meter);
     meter.stop_if_asked();
     file.sync();
+    return plan.size;
   }
   void publish() {
     for (const auto& file : held_) {
@@ -249,9 +260,9 @@ class ShardWriter {
   }
 
   FileSystem& system_;
+  const Saving& saving_;
   std::string folder_, stem_, ending_;
   const SaveOptions& options_;
-  std::uint64_t memory_;
   bool made_folder_ = false, done_ = false;
   int locked_ = -1;                                // the folder
   std::vector<std::unique_ptr<AtomicFile>> held_;  // written, and without their names yet
@@ -260,10 +271,9 @@ class ShardWriter {
 
 }  // namespace
 
-SaveReport save_safetensors_shards(FileSystem& system, Supply& supply, const Value& tree,
-                                   const std::string& folder, const SaveOptions& options,
-                                   std::uint64_t memory) {
-  SafetensorsPlan plan(tree, supply, options.strict);
+SaveReport save_safetensors_shards(FileSystem& system, const Saving& saving, const Value& tree,
+                                   const std::string& folder, const SaveOptions& options) {
+  SafetensorsPlan plan(tree, saving.supply, options.strict, saving.meter);
   if (!plan.is_flat())
     throw ValueError("save: only a dict of tensors can be written as several files");
   SaveReport report;
@@ -280,22 +290,23 @@ SaveReport save_safetensors_shards(FileSystem& system, Supply& supply, const Val
       const std::uint64_t own = plan.size_of(tensors[first + n]);
       if (n != 0 && bytes + own > options.shard_size) break;
       bytes += own;
+      saving.meter.text(tensors[first + n].name.size() + sizeof(std::string));
       shard.names.push_back(tensors[first + n].name);
     }
+    saving.meter.memory(sizeof(Shard) + 2 * ReadMeter::kObject);
     shard.plan = [&plan, first, n](const std::string&) { return plan.file(first, n); };
     shards.push_back(std::move(shard));
     total += bytes;
     first += n;
   }
   if (!options.dry_run) begin_saving(options.watch, total);
-  ShardWriter(system, folder, "model", ".safetensors", options, memory)
-      .write(shards, supply, total, total, report);
+  ShardWriter(system, saving, folder, "model", ".safetensors", options)
+      .write(shards, total, total, report);
   return report;
 }
 
-SaveReport save_archive_shards(FileSystem& system, Supply& supply, const Value& tree,
-                               const std::string& folder, const SaveOptions& options,
-                               std::uint64_t memory) {
+SaveReport save_archive_shards(FileSystem& system, const Saving& saving, const Value& tree,
+                               const std::string& folder, const SaveOptions& options) {
   if (tree.kind() != Value::Kind::dict)
     throw ValueError("save: only a dict of tensors can be written as several .bin files");
   if (tree.entries().empty()) no_tensors();
@@ -306,6 +317,10 @@ SaveReport save_archive_shards(FileSystem& system, Supply& supply, const Value& 
   };
   std::vector<Group> groups;
   std::unordered_map<const void*, std::size_t> by_storage;
+  auto& [supply, meter, memory] = saving;
+  // A group and two entries for each, its name, and what it is found by.
+  meter.memory(tree.entries().size() *
+               (sizeof(Group) + 2 * sizeof(Value::Entry) + 4 * ReadMeter::kObject));
   for (const auto& [key, item] : tree.entries()) {
     const bool open = item.is_tensor() && is_uninitialized(item.as_tensor().body());
     if (key.kind() != Value::Kind::string || !item.is_tensor() ||
@@ -313,7 +328,7 @@ SaveReport save_archive_shards(FileSystem& system, Supply& supply, const Value& 
       throw ValueError(
           concat("save: only a dict of tensors can be written as several .bin files, "
                  "and under ",
-                 key.repr(), " is ", item.type_name()));
+                 short_repr(key), " is ", item.type_name()));
     }
     const Tensor tensor = item.as_tensor();
     const auto [place, fresh] =
@@ -337,6 +352,7 @@ SaveReport save_archive_shards(FileSystem& system, Supply& supply, const Value& 
       bytes += groups[first].bytes;
       total += groups[first].tensors;
       for (Value::Entry& entry : groups[first].entries) {
+        meter.text(entry.first.as_string().size());
         shard.names.push_back(entry.first.as_string());
         entries.push_back(std::move(entry));
       }
@@ -345,15 +361,16 @@ SaveReport save_archive_shards(FileSystem& system, Supply& supply, const Value& 
     // What is noted about modules is in the first.
     const Value attributes = shards.empty() ? tree.attributes() : Value();
     const Value part = dict_like(tree, std::move(entries), attributes);
-    shard.plan = [part, &supply](const std::string& archive) {
-      return plan_archive(archive, pickled(part, supply));
+    meter.memory(sizeof(Shard) + 4 * ReadMeter::kObject);
+    shard.plan = [part, &saving](const std::string& archive) {
+      return plan_archive(archive, pickled(part, saving.supply, saving.meter), saving.meter);
     };
     shards.push_back(std::move(shard));
   }
   SaveReport report;
   if (!options.dry_run) begin_saving(options.watch, payload);
-  ShardWriter(system, folder, "pytorch_model", ".bin", options, memory)
-      .write(shards, supply, payload, total, report);
+  ShardWriter(system, saving, folder, "pytorch_model", ".bin", options)
+      .write(shards, payload, total, report);
   return report;
 }
 

@@ -15,13 +15,11 @@
 namespace tenon {
 
 // "model-00001-of-00003.safetensors" and "model.safetensors.index.json".
-SaveReport save_safetensors_shards(FileSystem& system, Supply& supply, const Value& tree,
-                                   const std::string& folder, const SaveOptions& options,
-                                   std::uint64_t memory);
+SaveReport save_safetensors_shards(FileSystem& system, const Saving& saving, const Value& tree,
+                                   const std::string& folder, const SaveOptions& options);
 // "pytorch_model-00001-of-00003.bin" and "pytorch_model.bin.index.json". ValueError for anything
 // but a dict of tensors, at least one.
-SaveReport save_archive_shards(FileSystem& system, Supply& supply, const Value& tree,
-                               const std::string& folder, const SaveOptions& options,
-                               std::uint64_t memory);
+SaveReport save_archive_shards(FileSystem& system, const Saving& saving, const Value& tree,
+                               const std::string& folder, const SaveOptions& options);
 
 }  // namespace tenon

@@ -47,7 +47,8 @@ std::vector<std::pair<Tensor, IndexBounds>> index_bounds(const Value& sparse,
       if (values.size(static_cast<std::int64_t>(d - indexed) + 1) != sizes[d])
         refuse("values of other sizes");
     }
-    return {{indices, {sizes, false}}};
+    // What is not indexed is in the values.
+    return {{indices, {{sizes.begin(), sizes.begin() + indices.size(0)}, false}}};
   }
   const bool rows = state.find("crow_indices") != nullptr;
   const Tensor compressed = state.find(rows ? "crow_indices" : "ccol_indices")->as_tensor();
@@ -80,6 +81,22 @@ std::vector<std::pair<Tensor, IndexBounds>> index_bounds(const Value& sparse,
     refuse("compressed indices of another length");
   return {{compressed, {{count + 1}, compressed.dim() == 1}},
           {plain, {{rows ? across : down}, false}}};
+}
+
+void add_bounds(std::vector<IndexBounds>& known, IndexBounds more) {
+  std::size_t alike = 0;
+  for (IndexBounds& one : known) {
+    if (one.compressed != more.compressed || one.most.size() != more.most.size()) continue;
+    if (one.most == more.most) return;
+    if (!one.compressed) {
+      for (std::size_t i = 0; i < one.most.size(); ++i)
+        one.most[i] = std::min(one.most[i], more.most[i]);
+      return;
+    }
+    ++alike;
+  }
+  // Compressed indices end with one number: none fit two, and more need not be known.
+  if (alike < 2) known.push_back(std::move(more));
 }
 
 void check_not_repeated(const Shape& shape, DType dtype, std::uint64_t storage_bytes,

@@ -22,6 +22,9 @@ struct IndexBounds {
 std::vector<std::pair<Tensor, IndexBounds>> index_bounds(const Value& sparse,
                                                          const std::string& file);
 
+// Further bounds of the same tensor of indices. However many come, a few are kept.
+void add_bounds(std::vector<IndexBounds>& known, IndexBounds more);
+
 // FormatError if a tensor of indices has more elements than fit its storage, of which it would
 // repeat some: nobody saves such ones, and to compare them takes as long as they say.
 void check_not_repeated(const Shape& shape, DType dtype, std::uint64_t storage_bytes,

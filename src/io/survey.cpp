@@ -14,23 +14,34 @@ std::uint64_t cost_of(const TensorRecord& record) {
 
 }  // namespace
 
-Survey::Survey(const Document& document)
-    : file_(document.source().name()), meter_(document.meter()) {
+Survey::Survey(const Document& document, ReadMeter& meter)
+    : file_(document.source().name()), meter_(meter) {
   tree_ = document.build(*this, meter_);
 }
 
 void Survey::storage(std::uint32_t number, const StorageRecord& record) {
+  charge_growth(meter_, storages_);
   if (storages_.size() <= number) storages_.resize(number + 1);
   storages_[number] = record;
 }
 void Survey::element_type(std::uint32_t number, DType dtype) { storages_[number].dtype = dtype; }
 
+Storage Survey::memory_of(const TensorRecord& record) {
+  if (record.storage == TensorRecord::kNoStorage) return Storage::without_data(0, Device::meta());
+  if (memory_.size() < storages_.size()) {
+    charge_growth(meter_, memory_, storages_.size() - memory_.size());
+    memory_.resize(storages_.size());
+  }
+  Storage& memory = memory_[record.storage];
+  if (!memory.defined()) {
+    const auto bytes = static_cast<std::size_t>(storages_[record.storage].nbytes);
+    memory = Storage::without_data(bytes, Device::meta());
+  }
+  return memory;
+}
+
 Tensor Survey::tensor(const TensorRecord& record) {
-  const std::uint64_t bytes =
-      record.storage == TensorRecord::kNoStorage ? 0 : storages_[record.storage].nbytes;
-  Tensor made =
-      tensor_over(record, Storage::without_data(static_cast<std::size_t>(bytes), Device::meta()),
-                  Device::meta());
+  Tensor made = tensor_over(record, memory_of(record), Device::meta());
   meter_.memory(cost_of(record));
   TensorRecord& kept = records_.emplace(made.id(), record).first->second;
   kept.number = made_++;
@@ -50,6 +61,7 @@ Tensor Survey::parameter(const Tensor& data, bool requires_grad) {
 // They are nowhere in the file, and need not be on meta. Elsewhere there may be no device for them.
 Tensor Survey::uninitialized(const UninitializedRecord& record) {
   Tensor made = uninitialized_on(record.device.is_meta() ? Device::meta() : Device::cpu(), record);
+  meter_.memory(sizeof(UninitializedRecord) + ReadMeter::kObject);
   const auto number = static_cast<std::uint32_t>(uninitialized_.size());
   uninitialized_.emplace(made.id(), record).first->second.number = number;
   return made;
@@ -63,8 +75,8 @@ void Survey::sparse(const Value& sparse) {
         record.shape, record.dtype,
         record.storage == TensorRecord::kNoStorage ? 0 : storages_[record.storage].nbytes, file_);
     meter_.work(static_cast<std::uint64_t>(record.shape.numel()));
-    meter_.memory(ReadMeter::kObject + bounds.most.size() * sizeof(std::int64_t));
-    bounds_.emplace(record.number, std::move(bounds));
+    meter_.memory(2 * ReadMeter::kObject + bounds.most.size() * sizeof(std::int64_t));
+    add_bounds(bounds_[record.number], std::move(bounds));
   }
 }
 

@@ -2,6 +2,7 @@
 // with what the file says of it.
 #pragma once
 
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -12,12 +13,10 @@ namespace tenon {
 
 class Survey final : private Builder {
  public:
-  // FormatError as Document::build.
-  explicit Survey(const Document& document);
+  // Charged to the meter, which outlives it. FormatError as Document::build.
+  Survey(const Document& document, ReadMeter& meter);
 
   const Value& tree() const noexcept { return tree_; }
-  // What making it was charged to, for what is made of it.
-  ReadMeter meter() const { return meter_; }
   const std::vector<StorageRecord>& storages() const noexcept { return storages_; }
   // What a tensor of the tree was made from. Its `number` counts the tensors the document makes,
   // which are the same every time it is built.
@@ -28,12 +27,10 @@ class Survey final : private Builder {
   }
   std::uint32_t tensors() const noexcept { return made_; }
   std::size_t uninitialized() const noexcept { return uninitialized_.size(); }
-  // What a tensor of indices may hold: by as many bounds as sparse tensors use it.
-  std::vector<IndexBounds> bounds(std::uint32_t number) const {
-    std::vector<IndexBounds> out;
-    const auto [first, last] = bounds_.equal_range(number);
-    for (auto at = first; at != last; ++at) out.push_back(at->second);
-    return out;
+  // What a tensor of indices may hold: different bounds, if several sparse tensors use it.
+  std::span<const IndexBounds> bounds(std::uint32_t number) const {
+    const auto found = bounds_.find(number);
+    return found == bounds_.end() ? std::span<const IndexBounds>() : found->second;
   }
 
  private:
@@ -43,14 +40,16 @@ class Survey final : private Builder {
   Tensor parameter(const Tensor& data, bool requires_grad) override;
   Tensor uninitialized(const UninitializedRecord& record) override;
   void sparse(const Value& sparse) override;
+  Storage memory_of(const TensorRecord& record);
 
   const std::string& file_;
-  ReadMeter meter_;
+  ReadMeter& meter_;
   Value tree_;
   std::vector<StorageRecord> storages_;
+  std::vector<Storage> memory_;                              // on meta, for the tensors of each
   std::unordered_map<std::uint64_t, TensorRecord> records_;  // by the tensors' identities
   std::unordered_map<std::uint64_t, UninitializedRecord> uninitialized_;
-  std::unordered_multimap<std::uint32_t, IndexBounds> bounds_;  // by the tensors' numbers
+  std::unordered_map<std::uint32_t, std::vector<IndexBounds>> bounds_;  // by the tensors' numbers
   std::uint32_t made_ = 0;
 };
 

@@ -14,7 +14,7 @@ using ItemKind = PickleItem::Kind;
 using NodeKind = PickleNode::Kind;
 
 // Of storages and locations: as names in archives.
-constexpr std::size_t kLongestKey = 4096;
+constexpr std::size_t kLongestKey = 4096, kShortKey = 64;
 
 }  // namespace
 
@@ -116,6 +116,8 @@ TensorCalls::StorageUse TensorCalls::storage(const PickleNode& id) {
   out.dtype = found.dtype;
   out.arity = parts.size();
   out.key = text_of(id, parts[2], "its key");
+  // It is looked for by comparing it with others, some of which may begin as it does.
+  if (out.key.size() > kShortKey) meter_.work(8 * out.key.size());
   out.location = text_of(id, parts[3], "its location");
   out.numel = count_of(id, parts[4]);
   if (parts.size() == 6 && parts[5].kind != ItemKind::none) {
@@ -124,7 +126,8 @@ TensorCalls::StorageUse TensorCalls::storage(const PickleNode& id) {
       pickle_.fail(id, "storage: its part is no tuple of three");
     const auto part = pickle_.items(pickle_.node(parts[5]));
     out.is_view = true;
-    text_of(id, part[0], "the key of its part");
+    out.view_key = text_of(id, part[0], "the key of its part");
+    meter_.memory(3 * ReadMeter::kObject);
     out.view_offset = count_of(id, part[1]);
     out.view_size = count_of(id, part[2]);
   }
@@ -199,12 +202,10 @@ void TensorCalls::metadata(const Arguments& args, const PickleItem& item,
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
     if (items[i].kind != ItemKind::text) wrong(args, "metadata with a key that is no text");
     const std::string_view key = pickle_.text(items[i]);
-    if (key == "conj")
-      record.conj = boolean(args, items[i + 1], "conj");
-    else if (key == "neg")
-      record.neg = boolean(args, items[i + 1], "neg");
-    else
-      wrong(args, concat("metadata ", key, " is not known"));
+    if (key != "conj" && key != "neg") wrong(args, concat("metadata ", key, " is not known"));
+    // PyTorch sets the bit whatever the value is, and writes only True.
+    if (!boolean(args, items[i + 1], key)) wrong(args, concat("metadata ", key, " that is False"));
+    (key == "conj" ? record.conj : record.neg) = true;
   }
   if (record.conj && !is_complex(record.dtype)) wrong(args, "the conjugate of a real number");
   if (record.neg && (is_opaque(record.dtype) || is_quantized(record.dtype)))

@@ -1,6 +1,10 @@
 // Tensors as records describe them, over storages that are there already.
 #pragma once
 
+#include <cstddef>
+#include <span>
+
+#include "base/function_ref.h"
 #include "io/records.h"
 #include "tenon/api.h"
 #include "tenon/storage.h"
@@ -11,8 +15,14 @@ Tensor tensor_over(const TensorRecord& record, Storage storage, Device device);
 // Another tensor over the same memory, which is a parameter.
 Tensor parameter_over(const Tensor& data, bool requires_grad);
 Tensor uninitialized_on(Device device, const UninitializedRecord& record);
+// About the bytes that could be copied as they lie in the time that packing its elements takes:
+// where few lie in order, each is fetched by itself.
+TENON_API std::uint64_t packing_cost(const Dims& shape, const Dims& strides, DType dtype);
 // Its elements one after another on the CPU, conjugation and negation done.
 Tensor packed_copy(const Tensor& tensor);
+// The same, of a tensor on the CPU, a megabyte at a time: it may have many more elements than its
+// storage has.
+void packed_pieces(const Tensor& tensor, FunctionRef<void(std::span<const std::byte>)> piece);
 
 // Whether a storage can be used where it lies in the file.
 bool is_mappable(const StorageRecord& record);

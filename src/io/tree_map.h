@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/read_meter.h"
 #include "tenon/api.h"
 #include "tenon/value.h"
 
@@ -18,16 +19,20 @@ inline Value dict_like(const Value& dict, std::vector<Value::Entry> entries, Val
 
 // The tree with what `replace` gives in the place of each tensor, called once for each. What is the
 // same object in several places stays one, and what has not changed stays the object it was.
-Value mapped_tensors(const Value& tree, const std::function<Value(const Tensor&)>& replace);
+// Charged to the meter, but for what `replace` makes.
+Value mapped_tensors(const Value& tree, const std::function<Value(const Tensor&)>& replace,
+                     ReadMeter& meter);
 
 // The same for dicts: `replace` is asked for each, with what is inside it replaced already, and
 // gives it back if it stays.
 TENON_API Value mapped_dicts(const Value& tree, const std::function<Value(const Value&)>& replace);
 
 // Calls it with every tensor of the tree, once each, also with those in attributes of dicts.
-void for_each_tensor(const Value& tree, const std::function<void(const Tensor&)>& visit);
+void for_each_tensor(const Value& tree, const std::function<void(const Tensor&)>& visit,
+                     ReadMeter& meter);
 
-// How many values are in the tree, those that are the same object counted once.
+// How many values are in the tree, those that are the same object counted once. Long text counts as
+// several.
 std::size_t count_values(const Value& tree);
 
 }  // namespace tenon

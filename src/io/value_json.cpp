@@ -3,11 +3,13 @@
 #include <simdjson.h>
 
 #include <cmath>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "core/body_editor.h"
 #include "core/value_depth.h"
 #include "io/composites.h"
+#include "io/pickle.h"
 #include "io/plain_key.h"
 #include "io/records.h"
 #include "io/utf8.h"
@@ -23,17 +25,6 @@ namespace json = simdjson::dom;
 
 constexpr std::size_t kMostText = 32'000'000;
 
-std::string hex(std::string_view bytes) {
-  constexpr char digits[] = "0123456789abcdef";
-  std::string out;
-  out.reserve(bytes.size() * 2);
-  for (const char c : bytes) {
-    out.push_back(digits[static_cast<unsigned char>(c) >> 4]);
-    out.push_back(digits[static_cast<unsigned char>(c) & 15]);
-  }
-  return out;
-}
-
 std::string real_text(double value) {
   if (std::isnan(value)) return R"({"float": "nan"})";
   if (std::isinf(value)) return value < 0 ? R"({"float": "-inf"})" : R"({"float": "inf"})";
@@ -42,89 +33,112 @@ std::string real_text(double value) {
 
 class JsonText {
  public:
-  explicit JsonText(const std::function<std::string(const Tensor&)>& tensor) : tensor_(tensor) {}
+  JsonText(MeteredText& out, const TensorText& tensor, ReadMeter& meter)
+      : out_(out), tensor_(tensor), meter_(meter) {}
 
   void value(const Value& value, int depth) {
     if (depth > kMaxDepth) too_deep();
     // Parts that are used in many places are written out for each.
-    if (out.size() > kMostText)
+    if (out_.size() > kMostText)
       throw ValueError("save: more than 32 million bytes of values beside the tensors");
     switch (value.kind()) {
-      case Kind::none: out += "null"; return;
-      case Kind::boolean: out += value.as_bool() ? "true" : "false"; return;
-      case Kind::integer: out += std::to_string(value.as_int()); return;
-      case Kind::big_integer: return word("int", hex(value.big_bytes()));
-      case Kind::real: out += real_text(value.as_real()); return;
+      case Kind::none: out_ += "null"; return;
+      case Kind::boolean: out_ += value.as_bool() ? "true" : "false"; return;
+      case Kind::integer: out_ += std::to_string(value.as_int()); return;
+      case Kind::big_integer:
+        check_written_integer(value.big_bytes());
+        return digits("int", value.big_bytes());
+      case Kind::real: out_ += real_text(value.as_real()); return;
       case Kind::complex:
-        out += concat(R"({"complex": [)", real_text(value.as_complex().real()), ", ",
-                      real_text(value.as_complex().imag()), "]}");
+        out_ += concat(R"({"complex": [)", real_text(value.as_complex().real()), ", ",
+                       real_text(value.as_complex().imag()), "]}");
         return;
-      case Kind::string: out += json_text(value.as_string()); return;
-      case Kind::bytes: return word("bytes", hex(value.as_bytes()));
+      case Kind::string: return append_json_text(out_, value.as_string());
+      case Kind::bytes: return digits("bytes", value.as_bytes());
       case Kind::list: return items(value.items(), depth);
       case Kind::tuple:
       case Kind::set:
         if (value.kind() == Kind::set) {
-          for (const Value& item : value.items()) check_written_item(item);
+          for (const Value& item : value.items()) check_written_item(item, meter_);
         }
-        out += value.kind() == Kind::tuple ? R"({"tuple": )" : R"({"set": )";
+        out_ += value.kind() == Kind::tuple ? R"({"tuple": )" : R"({"set": )";
         items(value.items(), depth);
-        out += "}";
+        out_ += "}";
         return;
       case Kind::dict: return dict(value, depth);
-      case Kind::object:
-        check_whole_composite(value);
-        check_written_composite(value);
-        out += concat(R"({"object": [)", json_text(value.object_name()));
-        for (const Value& part :
-             {value.object_arguments(), value.object_state(), value.object_items()}) {
-          out += ", ";
-          this->value(part, depth + 1);
-        }
-        out += "]}";
-        return;
-      case Kind::tensor: out += tensor_(value.as_tensor()); return;
-      case Kind::dtype: return word("dtype", std::string(info(value.as_dtype()).name));
+      case Kind::object: return object(value, depth);
+      case Kind::tensor: tensor_(out_, value.as_tensor()); return;
+      case Kind::dtype: return word("dtype", info(value.as_dtype()).name);
       case Kind::device: return word("device", value.as_device().str());
-      case Kind::size: out += concat(R"({"size": )", json_numbers(value.as_size()), "}"); return;
+      case Kind::size: out_ += concat(R"({"size": )", json_numbers(value.as_size()), "}"); return;
     }
   }
-  std::string out;
 
  private:
-  void word(const char* key, const std::string& text) {
-    out += concat("{\"", key, "\": ", json_text(text), "}");
+  void word(const char* key, std::string_view text) {
+    out_ += concat("{\"", key, "\": ");
+    append_json_text(out_, text);
+    out_ += "}";
+  }
+  // Bytes as hexadecimal digits.
+  void digits(const char* key, std::string_view bytes) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    out_ += concat("{\"", key, "\": \"");
+    for (const char c : bytes) {
+      out_ += kDigits[static_cast<unsigned char>(c) >> 4];
+      out_ += kDigits[static_cast<unsigned char>(c) & 15];
+    }
+    out_ += "\"}";
   }
   void items(std::span<const Value> items, int depth) {
-    out += "[";
+    out_ += "[";
     for (std::size_t i = 0; i < items.size(); ++i) {
-      if (i != 0) out += ", ";
+      if (i != 0) out_ += ", ";
       value(items[i], depth + 1);
     }
-    out += "]";
+    out_ += "]";
   }
   void dict(const Value& dict, int depth) {
-    out += dict.is_ordered_dict() ? R"({"ordered_dict": [)" : R"({"dict": [)";
+    out_ += dict.is_ordered_dict() ? R"({"ordered_dict": [)" : R"({"dict": [)";
     bool first = true;
     for (const auto& [key, item] : dict.entries()) {
-      out += first ? "[" : ", [";
+      out_ += first ? "[" : ", [";
       first = false;
-      check_written_key(key);
+      check_written_key(key, meter_);
       value(key, depth + 1);
-      out += ", ";
+      out_ += ", ";
       value(item, depth + 1);
-      out += "]";
+      out_ += "]";
     }
-    out += "]";
+    out_ += "]";
     const Value attributes = dict.attributes();
     if (!attributes.is_none()) {
-      out += R"(, "attributes": )";
+      out_ += R"(, "attributes": )";
       value(attributes, depth + 1);
     }
-    out += "}";
+    out_ += "}";
+  }
+  void object(const Value& object, int depth) {
+    // In how many places it may be, its elements are looked at once.
+    if (checked_.insert(object.identity()).second) {
+      meter_.memory(ReadMeter::kObject);
+      check_whole_composite(object);
+      check_written_composite(object, meter_);
+    }
+    out_ += R"({"object": [)";
+    append_json_text(out_, object.object_name());
+    for (const Value& part :
+         {object.object_arguments(), object.object_state(), object.object_items()}) {
+      out_ += ", ";
+      value(part, depth + 1);
+    }
+    out_ += "]}";
   }
 
-  const std::function<std::string(const Tensor&)>& tensor_;
+  MeteredText& out_;
+  const TensorText& tensor_;
+  ReadMeter& meter_;
+  std::unordered_set<const void*> checked_;  // objects, by identity
 };
 
 class JsonReader {
@@ -218,7 +232,11 @@ class JsonReader {
     if (what == "dict") return Value::dict(pairs(content, depth), attributes);
     if (what == "ordered_dict") return Value::ordered_dict(pairs(content, depth), attributes);
     if (what == "bytes") return Value::bytes(bytes(content));
-    if (what == "int") return Value::big_integer(bytes(content));
+    if (what == "int") {
+      std::string digits = bytes(content);
+      if (digits.size() > kLongestInteger) refuse_("an integer of too many bytes");
+      return Value::big_integer(std::move(digits));
+    }
     if (what == "tensor") return tensor_(content.get_string());
     if (what == "float") {
       const std::string_view name = content.get_string();
@@ -274,23 +292,37 @@ class JsonReader {
 
 }  // namespace
 
-std::string json_text(std::string_view text) {
+void append_json_text(MeteredText& out, std::string_view text) {
   if (!is_utf8(text)) throw ValueError("save: text that is not UTF-8");
-  std::string out = "\"";
-  for (const char c : text) {
+  out += '"';
+  while (!text.empty()) {
+    const auto plain = std::find_if(text.begin(), text.end(), [](char c) {
+      return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20;
+    });
+    const auto length = static_cast<std::size_t>(plain - text.begin());
+    out += text.substr(0, length);
+    text.remove_prefix(length);
+    if (text.empty()) break;
+    const char c = text[0];
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      constexpr char digits[] = "0123456789abcdef";
-      out += "\\u00";
-      out += digits[c >> 4];
-      out += digits[c & 15];
     } else {
-      out += c;
+      constexpr char kDigits[] = "0123456789abcdef";
+      out += "\\u00";
+      out += kDigits[c >> 4];
+      out += kDigits[c & 15];
     }
+    text.remove_prefix(1);
   }
-  return out + "\"";
+  out += '"';
+}
+
+std::string json_text(std::string_view text) {
+  ReadMeter meter = ReadMeter::of_saving();
+  MeteredText out(meter);
+  append_json_text(out, text);
+  return out.take();
 }
 
 std::string json_numbers(const Dims& dims) {
@@ -299,10 +331,8 @@ std::string json_numbers(const Dims& dims) {
   return out + "]";
 }
 
-std::string to_json(const Value& value, const std::function<std::string(const Tensor&)>& tensor) {
-  JsonText text(tensor);
-  text.value(value, 0);
-  return std::move(text.out);
+void append_json(MeteredText& out, const Value& value, const TensorText& tensor, ReadMeter& meter) {
+  JsonText(out, tensor, meter).value(value, 0);
 }
 
 Value from_json(std::string_view text, const std::function<Value(std::string_view)>& tensor,

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "io/metered_text.h"
 #include "io/read_meter.h"
 #include "tenon/value.h"
 
@@ -22,14 +23,16 @@ namespace tenon {
 // How deep JSON of values can be: a dict in a dict is three levels further in.
 inline constexpr std::size_t kJsonDepth = 3 * 1000 + 16;
 
-// Text with its quotes.
+// Text with its quotes. ValueError if it is not UTF-8.
+void append_json_text(MeteredText& out, std::string_view text);
 std::string json_text(std::string_view text);
 std::string json_numbers(const Dims& dims);
 
-// Tensors are what `tensor` says. ValueError beyond a thousand levels, for text that is not UTF-8,
-// for keys that are not read again, and beyond 32 million bytes: what is shared is written out in
-// every place.
-std::string to_json(const Value& value, const std::function<std::string(const Tensor&)>& tensor);
+// Tensors are what `tensor` appends. ValueError beyond a thousand levels, for text that is not
+// UTF-8, for keys that are not read again, and beyond 32 million bytes: what is shared is written
+// out in every place. Charged to the meter.
+using TensorText = std::function<void(MeteredText& out, const Tensor& tensor)>;
+void append_json(MeteredText& out, const Value& value, const TensorText& tensor, ReadMeter& meter);
 
 // What simdjson takes for each byte that it reads.
 inline constexpr std::uint64_t kJsonCost = 16;

@@ -20,12 +20,14 @@ using Kind = Value::Kind;
                           "; leave it out"));
 }
 
-void check_sparse(const Value& object) {
+void check_sparse(const Value& object, ReadMeter& meter) {
   try {
     for (const auto& [indices, bounds] : index_bounds(object, "save")) {
       check_not_repeated(indices.shape(), indices.dtype(), indices.storage().nbytes(), "save");
       // Those that stay in a file were looked at there.
-      if (indices.device().is_cpu()) check_indices(packed_copy(indices), bounds, "save", 0);
+      if (!indices.device().is_cpu()) continue;
+      meter.work(static_cast<std::uint64_t>(indices.numel()));
+      check_indices(packed_copy(indices), bounds, "save", 0);
     }
   } catch (const FormatError& error) {
     throw ValueError(error.what());
@@ -64,14 +66,14 @@ void check_quantized(const Value& object) {
 
 }  // namespace
 
-void check_written_composite(const Value& object) {
+void check_written_composite(const Value& object, ReadMeter& meter) {
   const std::string& name = object.object_name();
   if (object.object_state().kind() != Kind::dict) return;  // it has no parts
   for (const auto& [key, part] : object.object_state().entries()) {
     if (part.is_tensor() && is_uninitialized(part.as_tensor().body()))
       refuse(object, concat("its ", key.as_string(), " has no shape yet"));
   }
-  if (name == kSparseName) check_sparse(object);
+  if (name == kSparseName) check_sparse(object, meter);
   if (name == kQuantizedName) check_quantized(object);
 }
 

@@ -99,7 +99,7 @@ const ZipEntry* Zip::find_storage(std::string_view key) const {
   return find(concat(kStorages, key));
 }
 
-const ZipEntry* Zip::find(std::string_view name) const noexcept {
+const ZipEntry* Zip::find(std::string_view name) const {
   if (const auto number = number_of(name); number && *number < numbered_.size()) {
     const std::uint32_t at = numbered_[static_cast<std::size_t>(*number)];
     return at == kNobody ? nullptr : &entries_[at];
@@ -108,7 +108,12 @@ const ZipEntry* Zip::find(std::string_view name) const noexcept {
                                       [&](std::uint32_t i, std::string_view wanted) {
                                         return compare_folded(entries_[i].name, wanted) < 0;
                                       });
-  if (found == sorted_.end() || entries_[*found].name != name) return nullptr;
+  if (found == sorted_.end() || compare_folded(entries_[*found].name, name) != 0) return nullptr;
+  // PyTorch finds names whatever their case is, and would see what we do not.
+  if (entries_[*found].name != name) {
+    fail(entries_[*found].header, concat("an entry ", folder_, "/", entries_[*found].name,
+                                         ", whose name is not written as ", name));
+  }
   return &entries_[*found];
 }
 

@@ -37,7 +37,7 @@ class TENON_API Zip {
   std::string_view folder() const noexcept { return folder_; }
   const std::vector<ZipEntry>& entries() const noexcept { return entries_; }
   // Null if there is none.
-  const ZipEntry* find(std::string_view name) const noexcept;
+  const ZipEntry* find(std::string_view name) const;
   // The same for the storage "data/KEY".
   const ZipEntry* find_storage(std::string_view key) const;
   // Whether no entry has a checksum: PyTorch was told not to write them.

@@ -15,25 +15,26 @@
 namespace tenon::detail {
 
 FileLoad::FileLoad(nn::Module& module, const Checkpoint& file, const LoadIntoOptions& options)
-    : file_(file),
+    : guard_(module, "load_into() was running"),
+      file_(file.shared()),
       options_(options),
-      device_(options.device ? std::optional(usable_device(*options.device)) : std::nullopt),
-      surveyed_(surveyed(file, options, wrappers_)),
-      incoming_(incoming(surveyed_, options)),
+      device_(options_.device ? std::optional(usable_device(*options_.device)) : std::nullopt),
+      surveyed_(surveyed(file_, options_, wrappers_)),
+      incoming_(incoming(surveyed_, options_, guard_)),
       plan_(module, incoming_,
-            {.strict = options.strict,
-             .assign = options.assign,
-             .skip_mismatched = options.skip_mismatched,
-             .allow_meta = options.allow_meta,
-             .allow_tie_conflicts = options.allow_tie_conflicts},
+            {.strict = options_.strict,
+             .assign = options_.assign,
+             .skip_mismatched = options_.skip_mismatched,
+             .allow_meta = options_.allow_meta,
+             .allow_tie_conflicts = options_.allow_tie_conflicts},
             true) {
   for (const auto& [name, value] : surveyed_) {
     if (!value.is_tensor()) continue;
     const void* cell = value.as_tensor().cell().get();
-    const std::string in_file = options.path.empty() ? name : concat(options.path, ".", name);
+    const std::string in_file = options_.path.empty() ? name : concat(options_.path, ".", name);
     if (const auto wrapper = wrappers_.find(cell); wrapper != wrappers_.end()) {
       wrapper->second.name = in_file;
-    } else if (const auto found = file.find(in_file)) {
+    } else if (const auto found = file_.find(in_file)) {
       places_.emplace(cell, *found);
     }
   }
@@ -68,13 +69,16 @@ StateDict FileLoad::surveyed(const Checkpoint& file, const LoadIntoOptions& opti
   }));
 }
 
-StateDict FileLoad::incoming(StateDict state, const LoadIntoOptions& options) {
+StateDict FileLoad::incoming(StateDict state, const LoadIntoOptions& options,
+                             const nn::detail::Guard& guard) {
   if (options.filter) {
     state.erase_if([&](std::string_view name, const Value& value) {
       return value.is_tensor() && !options.filter(name);
     });
   }
-  return options.rename.empty() ? state : StateDict(renamed(state, options.rename));
+  if (!options.rename.empty()) state = StateDict(renamed(state, options.rename));
+  guard.check();
+  return state;
 }
 
 void FileLoad::decide_again() {
@@ -133,8 +137,18 @@ void FileLoad::decide(LoadAction& action) {
   const TensorFacts& facts = file_.tensors()[place->second];
   const bool lazy = action.lazy;
   const bool user_defined = own.body().is_wrapper() && !lazy;
-  LoadItem item{&action, own, place->second, facts.dtype, Device::cpu(), LoadStep::How::replaced,
-                {}};
+  LoadItem item{.action = &action,
+                .own = own,
+                .shape = lazy ? facts.shape : own.shape(),
+                .index = place->second,
+                .dtype = facts.dtype,
+                .device = Device::cpu(),
+                .how = LoadStep::How::replaced,
+                .on_meta = own.is_meta(),
+                // Without assign the order in memory is the module's, as after copying.
+                .ordered = !options_.assign && !lazy && !own.is_contiguous(),
+                .like = {},
+                .made = {}};
   if (takes_dtype(facts.dtype)) {
     item.dtype = *options_.dtype;
   } else if (!options_.assign && !user_defined) {

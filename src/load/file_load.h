@@ -2,6 +2,7 @@
 // tensor, need.cpp what that takes, stage.cpp does it.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
@@ -31,11 +33,15 @@ using nn::detail::LoadPlan;
 struct LoadItem {
   LoadAction* action;
   Tensor own;         // of the module; its slot may be emptied by user code that the load runs
+  Shape shape;        // of that, when this was decided; user code may give it other data
   std::size_t index;  // among the file's tensors
   DType dtype;        // of the result
   Device device;
   LoadStep::How how;
-  Tensor made;  // the result, unless it is copied into place
+  bool on_meta;  // the module's
+  bool ordered;  // the result has the order in memory that the module's has
+  Tensor like;   // for threads, which may not look at the module's: an alias of it, if ordered
+  Tensor made;   // the result, unless it is copied into place
 };
 
 // A user-defined tensor of the file: several tensors there, and one when they are put together.
@@ -70,7 +76,8 @@ class FileLoad {
   // The state dict of the file, on meta. A user-defined tensor is one plain tensor there.
   static StateDict surveyed(const Checkpoint& file, const LoadIntoOptions& options,
                             SavedWrappers& wrappers);
-  static StateDict incoming(StateDict state, const LoadIntoOptions& options);
+  static StateDict incoming(StateDict state, const LoadIntoOptions& options,
+                            const nn::detail::Guard& guard);
   // Hooks have called lazy modules, whose tensors are then as all others.
   void decide_again();
   // Whether one of the file's is given the dtype that is asked for. Not from complex to real, which
@@ -97,9 +104,13 @@ class FileLoad {
   // Stage: reads everything that becomes memory of its own, and looks at the rest.
 
   void stage();
+  // After user code, which a progress function is: LoadError if what was decided about is not
+  // what it was.
+  void check_items();
+  void note_other_data();
   // Storages are read whole, which may be more than the bytes that are expected to be told of.
   Value load_only(const std::function<bool(std::string_view)>& wanted, bool mmap,
-                  std::uint64_t expected) const;
+                  std::uint64_t expected);
   static Tensor loaded_tensor(const Value& tree, const std::string& name);
   // What is wanted as it is in the file is loaded in one go, on all threads.
   void load_unconverted();
@@ -112,16 +123,21 @@ class FileLoad {
   void share_twins(const std::vector<LoadItem*>& items);
   // A user-defined tensor is given one tensor after another; none is kept longer than it keeps it.
   void hand_over(LoadItem& item);
+  // The module's tensor becomes what was made for it.
+  void stage_swap(LoadAction& action, const Tensor& own, const Tensor& made);
   void put_into_plan(LoadItem& item);
   // Items on all threads; each reads one tensor at a time.
-  void each(const std::vector<LoadItem*>& items, const std::function<void(LoadItem&)>& f) const;
-  PieceRead tell() const;
+  void each(const std::vector<LoadItem*>& items, const std::function<void(LoadItem&)>& f);
+  PieceRead tell();
+  // So many bytes more, on any thread. The progress function is called on the thread that loads: it
+  // may do anything to the module, and guards and the log of swaps are that thread's.
+  void count(std::uint64_t bytes);
 
   // Commit: what goes into memory that is there.
 
   void copy_into_place();
   // Once bytes are being written, nobody ends it.
-  PieceRead tell_only() const;
+  PieceRead tell_only();
 
   // For all of them.
 
@@ -141,12 +157,11 @@ class FileLoad {
   }
   FilePlace place_of(const LoadItem& item) const;
   // Whether the second of two names for the same bytes shares the first one's.
-  bool shares_with_twin(const LoadItem& item) const {
-    return options_.assign || item.own.is_meta();
-  }
+  bool shares_with_twin(const LoadItem& item) const { return options_.assign || item.on_meta; }
 
-  const Checkpoint& file_;
-  const LoadIntoOptions& options_;
+  const nn::detail::Guard guard_;  // filters are user code, and come before the plan
+  const Checkpoint file_;          // held, whatever becomes of the caller's
+  const LoadIntoOptions options_;
   std::optional<Device> device_;  // of the options, with its index
   SavedWrappers wrappers_;
   StateDict surveyed_, incoming_;  // by the file's names; chosen, and by the module's
@@ -159,6 +174,8 @@ class FileLoad {
   std::map<FilePlace, LoadItem*> twins_;
   std::mutex mutex_;
   Meter* meter_ = nullptr;
+  const std::thread::id thread_ = std::this_thread::get_id();
+  std::atomic<std::uint64_t> uncounted_ = 0;  // bytes that other threads have read
   Tensor stand_in_ = empty({}, {.device = Device::meta()});
 };
 

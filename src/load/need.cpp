@@ -35,7 +35,8 @@ FilePlace FileLoad::place_of(const LoadItem& item) const {
 }
 
 std::uint64_t FileLoad::bytes_of_parts(const Tensor& tensor) {
-  const auto parts = tensor.body().is_wrapper() ? tensor.body().flatten() : std::nullopt;
+  const auto body = Ref<Body>::share(&tensor.body());  // flatten() may swap the tensor
+  const auto parts = body->is_wrapper() ? body->flatten() : std::nullopt;
   if (!parts) return static_cast<std::uint64_t>(tensor.numel() * itemsize(tensor.dtype()));
   std::uint64_t bytes = 0;
   for (const auto& [name, part] : parts->tensors) bytes += bytes_of_parts(part);
@@ -110,9 +111,21 @@ LoadIntoReport FileLoad::describe() {
                             one.action->value.shape(), one.action->value.dtype(), one.dtype,
                             one.device, one.from->bytes});
     report.bytes_read += one.from->bytes;
-    make(one.from->bytes);
-    if (one.dtype != one.action->value.dtype() || !one.device.is_cpu())
-      need.together(one.from->bytes);
+    // All of them are read, then converted one after another, by their class.
+    const DType saved = one.action->value.dtype();
+    std::uint64_t bytes = one.from->bytes;
+    if (one.dtype != saved || !one.device.is_cpu()) {
+      need.together(bytes);
+      bytes = bytes / static_cast<std::uint64_t>(itemsize(saved)) *
+              static_cast<std::uint64_t>(itemsize(one.dtype));
+    }
+    if (options_.assign || one.own.is_meta()) {
+      make(bytes);
+    } else {
+      // Copied into what is there, or made over by its class under the swap policy.
+      need.keep(bytes);
+      if (plan_.swaps()) make(bytes_of_parts(one.own));
+    }
   }
   report.peak_bytes = need.peak(static_cast<std::size_t>(get_num_threads()));
   return report;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/thread_pool.h"
+#include "base/what_happened.h"
 #include "core/body_editor.h"
 #include "core/secret_hash.h"
 #include "core/swap.h"
@@ -48,26 +49,52 @@ void FileLoad::stage() {
       one_by_one.push_back(&item);
     }
   }
+  for (LoadItem* item : one_by_one) {
+    if (item->ordered) item->like = item->own.detach();
+  }
   each(one_by_one, [this](LoadItem& item) { convert(item); });
   share_twins(one_by_one);
   if (verifies()) {
     each(in_place, [this](LoadItem& item) { read_through(file_, item.index, tell()); });
   }
+  check_items();
   for (LoadItem& item : items_) put_into_plan(item);
+  plan_.fail_if_wrong();
+}
+
+void FileLoad::check_items() {
+  plan_.check_stage();
+  plan_.fail_if_wrong();
+  note_other_data();
+  plan_.fail_if_wrong();
+}
+
+void FileLoad::note_other_data() {
+  for (const LoadItem& item : items_) {
+    if (item.action->lazy) continue;
+    const bool copied = item.how == LoadStep::How::copied;
+    if (item.own.shape() == item.shape && item.own.is_meta() == item.on_meta &&
+        (!copied || (item.own.dtype() == item.dtype && item.own.device() == item.device)))
+      continue;
+    plan_.error(
+        plan_.failure(*item.action, "user code that the load was running has given it other data"));
+  }
 }
 
 Value FileLoad::load_only(const std::function<bool(std::string_view)>& wanted, bool mmap,
-                          std::uint64_t expected) const {
+                          std::uint64_t expected) {
   std::uint64_t told = 0;
-  return file_.load(
+  Value loaded = file_.load(
       {.mmap = mmap,
        .verify = options_.verify,
        .map_location = "cpu",
        .filter = wanted,
        .watch = {.stop = options_.watch.stop, .progress = [&](std::uint64_t done, std::uint64_t) {
                    done = std::min(done, expected);
-                   meter_->add(done - std::exchange(told, done));
+                   count(done - std::exchange(told, done));
                  }}});
+  count(0);
+  return loaded;
 }
 
 Tensor FileLoad::loaded_tensor(const Value& tree, const std::string& name) {
@@ -90,6 +117,7 @@ void FileLoad::load_unconverted() {
   }
   const Value tree = load_only([&](std::string_view name) { return wanted.contains(name); },
                                options_.mmap, expected);
+  check_items();
   nn::detail::SharedStorages shared;
   std::vector<std::pair<LoadItem*, Tensor>> loaded;
   for (LoadItem& item : items_) {
@@ -115,19 +143,20 @@ void FileLoad::load_assembled() {
   }
   const Value tree =
       load_only([&](std::string_view name) { return wanted.contains(name); }, false, expected);
+  check_items();
   for (const Assembled& one : assembled_) {
     LoadAction& action = *one.action;
     Tensor value = loaded_tensor(tree, one.from->name);
     if (value.dtype() != one.dtype || value.device() != one.device)
       value = value.to({.dtype = one.dtype, .device = one.device});
+    plan_.check_stage();
     action.value = value;
     const Tensor& own = one.own;
     if (options_.assign || !own.is_meta()) {
       plan_.decide(action);
-      continue;
+    } else {
+      stage_swap(action, own, value);
     }
-    action.staged = plan_.like_own(own, value);
-    prepare_carry_over(own.body(), action.staged.body());
   }
   plan_.fail_if_wrong();
 }
@@ -151,12 +180,9 @@ void FileLoad::convert(LoadItem& item) {
     if (!is_new && item.device == found->second->device) return;
   }
   const OrdinaryScope ordinary;  // on this thread, too
-  const Tensor& own = item.own;
-  // Without assign the order in memory is the module's, as after copying.
-  const bool ordered = !options_.assign && !item.action->lazy && !own.is_contiguous();
   const Shape& shape = file_.tensors()[item.index].shape;
-  const Tensor made = ordered
-                          ? empty_like(own.detach(), {.dtype = item.dtype, .device = item.device})
+  const Tensor made = item.ordered
+                          ? empty_like(item.like, {.dtype = item.dtype, .device = item.device})
                           : empty(shape, {.dtype = item.dtype, .device = item.device});
   read_into(file_, item.index, made, verifies(), tell());
   item.made = made;
@@ -173,6 +199,8 @@ void FileLoad::hand_over(LoadItem& item) {
   const TensorFacts& facts = file_.tensors()[item.index];
   const Tensor value = empty(facts.shape, {.dtype = item.dtype, .device = item.device});
   read_into(file_, item.index, value, verifies(), tell());
+  plan_.check_stage();
+  plan_.fail_if_wrong();
   LoadAction& action = *item.action;
   action.value = value;
   plan_.stage_now(action);
@@ -189,27 +217,44 @@ void FileLoad::put_into_plan(LoadItem& item) {
   action.value = made;
   // What takes a place in the module is made by the plan, registration hooks and all.
   if (action.how == How::copy || action.how == How::rebind) return;
-  action.staged = plan_.like_own(own, made);
-  prepare_carry_over(own.body(), action.staged.body());
+  stage_swap(action, own, made);
 }
 
-void FileLoad::each(const std::vector<LoadItem*>& items,
-                    const std::function<void(LoadItem&)>& f) const {
+void FileLoad::stage_swap(LoadAction& action, const Tensor& own, const Tensor& made) {
+  action.staged = plan_.like_own(own, made);
+  try {
+    check_swap(own, action.staged);
+    prepare_carry_over(own.body(), action.staged.body());
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (...) {  // refused, or by the code of a class that was looked into
+    plan_.error(plan_.failure(action, what_happened()));
+  }
+}
+
+void FileLoad::each(const std::vector<LoadItem*>& items, const std::function<void(LoadItem&)>& f) {
   parallel_for(0, static_cast<std::int64_t>(items.size()), 1,
                [&](std::int64_t first, std::int64_t last) {
                  for (std::int64_t i = first; i < last; ++i) f(*items[static_cast<std::size_t>(i)]);
                });
+  count(0);
 }
 
-PieceRead FileLoad::tell() const {
+void FileLoad::count(std::uint64_t bytes) {
+  uncounted_ += bytes;
+  if (std::this_thread::get_id() == thread_) meter_->add(uncounted_.exchange(0));
+}
+
+PieceRead FileLoad::tell() {
   return [this](std::uint64_t bytes) {
     meter_->stop_if_asked();
-    meter_->add(bytes);
+    count(bytes);
   };
 }
 
 void FileLoad::copy_into_place() {
-  std::vector<std::string> written;
+  note_other_data();
+  plan_.check_commit();
   for (LoadItem& item : items_) {
     if (!is_written_at_commit(item)) continue;
     const Tensor& own = item.own;
@@ -223,22 +268,25 @@ void FileLoad::copy_into_place() {
         // Counted when the bytes are there, or as many as came: what others make of the tensor
         // while it is being read (a packed copy) is then out of date.
         const Counted counted{own};
+        const void* memory = own.storage().identity();
         read_into(file_, item.index, own, verifies(), tell_only());
+        if (own.storage().identity() != memory)
+          throw ValueError("it was given other data while it was being read");
       }
-      written.emplace_back(item.action->key);
+      plan_.note_written(item.action->key);
     } catch (const std::exception& failed) {
-      if (own.version() != version) written.emplace_back(item.action->key);
+      if (own.version() != version) plan_.note_written(item.action->key);
       plan_.error(plan_.failure(*item.action, failed.what()));
-      plan_.fail(std::move(written));
+      plan_.fail_commit();
     }
-    plan_.check_commit(written);
+    plan_.check_commit();
   }
 }
 
-PieceRead FileLoad::tell_only() const {
+PieceRead FileLoad::tell_only() {
   return [this](std::uint64_t bytes) {
     try {
-      meter_->add(bytes);
+      count(bytes);
     } catch (...) {
     }
   };

@@ -4,6 +4,7 @@
 #include "tenon/arithmetic.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
+#include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
 
 namespace tenon::nn {
@@ -100,7 +101,10 @@ PReLU::PReLU(const Options& options) : num_parameters(options.num_parameters), i
       make_parameter(empty({num_parameters}, {.dtype = options.dtype, .device = options.device}));
   if (!weight->is_meta()) reset_parameters();
 }
-void PReLU::reset_parameters() { nn::init::constant_(weight, init); }
+void PReLU::reset_parameters() {
+  const detail::Guard guard(*this, "reset_parameters() was running");
+  nn::init::constant_(weight, init);
+}
 
 std::string GELU::extra_repr() const { return concat("approximate='", approximate, "'"); }
 Tensor GELU::forward(const Tensor& input) { return gelu(input, {.approximate = approximate}); }

@@ -7,6 +7,7 @@
 #include "tenon/autograd.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
+#include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
 #include "tenon/normalization.h"
 #include "tenon/uninitialized.h"
@@ -42,6 +43,7 @@ void NormBase::make_lazy(const BatchNormOptions& options) {
 }
 
 void NormBase::reset_running_stats() {
+  const detail::Guard guard(*this, "reset_running_stats() was running");
   if (!track_running_stats || is_lazy(running_mean) || is_lazy(running_var)) return;
   running_mean->zero_();
   running_var->fill_(1);
@@ -49,6 +51,7 @@ void NormBase::reset_running_stats() {
 }
 
 void NormBase::reset_parameters() {
+  const detail::Guard guard(*this, "reset_parameters() was running");
   if (is_lazy(weight) || is_lazy(bias) || is_lazy(running_mean) || is_lazy(running_var)) return;
   reset_running_stats();
   if (weight.defined()) init::ones_(weight);

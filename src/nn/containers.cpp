@@ -242,19 +242,24 @@ std::string tensor_type_name(const Tensor& tensor) {
 
 }  // namespace
 
+// A user-defined tensor's detach runs before anything is looked up, because it may change the list.
+
 ParameterList& ParameterList::append(const Tensor& parameter) {
+  const detail::Guard guard(*this, "append() was running");
+  const Tensor value = as_parameter(parameter);
   const std::string name = concat(size());
   if (SlotEditor::find(*this, name).tensor != nullptr) {
     throw ValueError(concat("cannot append: the list has an entry \"", name,
                             "\" already, because one before it was removed by name"));
   }
-  register_parameter(name, as_parameter(parameter));
+  register_parameter(name, value);
   return *this;
 }
 
 ParameterList& ParameterList::extend(const std::vector<Tensor>& parameters) {
+  const std::vector<Tensor> all = parameters;
   const detail::Guard guard(*this, "extend() was running");
-  for (const Tensor& parameter : parameters) {
+  for (const Tensor& parameter : all) {
     append(parameter);
     guard.check();
   }
@@ -262,8 +267,10 @@ ParameterList& ParameterList::extend(const std::vector<Tensor>& parameters) {
 }
 
 void ParameterList::set(std::int64_t index, const Tensor& parameter) {
+  const detail::Guard guard(*this, "set() was running");
+  const Tensor value = as_parameter(parameter);
   TensorSlot& slot = *parameter_slots()[detail::position(index, size())];
-  SlotEditor::assign(slot, as_parameter(parameter));
+  SlotEditor::assign(slot, value);
 }
 
 Tensor ParameterList::pop(std::int64_t index) {
@@ -293,7 +300,9 @@ ParameterDict::ParameterDict(std::initializer_list<std::pair<std::string, Tensor
 }
 
 void ParameterDict::set(std::string_view key, const Tensor& parameter) {
-  register_parameter(key, as_parameter(parameter));
+  const detail::Guard guard(*this, "set() was running");
+  const std::string name(key);  // may be that of an entry
+  register_parameter(name, as_parameter(parameter));
 }
 
 Tensor ParameterDict::pop(std::string_view key) {

@@ -7,6 +7,7 @@
 #include "ops/operands.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
+#include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
 #include "tenon/ops.h"
 #include "tenon/padding.h"
@@ -91,6 +92,7 @@ ConvBase<Base>::ConvBase(const Setting& s)
 
 template <class Base>
 void ConvBase<Base>::reset_parameters() {
+  const Guard guard(*this, "reset_parameters() was running");
   if (is_lazy(weight) || is_lazy(bias)) return;
   init::kaiming_uniform_(weight, {.a = std::sqrt(5.0)});
   if (!bias.defined()) return;

@@ -73,13 +73,16 @@ class Conversion {
       tree_.check();
     }
     // The function may have taken views of tensors that it was not asked about yet, and given them
-    // hooks.
-    for (Replacement& one : replacements_) prepare(one);
-    for (const auto& [index, grad] : grads_) {
-      const Replacement& one = replacements_[index];
-      if (one.how == How::swap || one.how == How::rebind)
-        BodyEditor::need_autograd(one.fresh.body());
-      if (grad.how == How::swap) check_swappable(grad.old, grad.fresh, one, ".grad");
+    // hooks. Looking into user-defined tensors is their classes' code, too, so what is said by
+    // counts is asked again afterwards.
+    for (const bool search : {true, false}) {
+      for (Replacement& one : replacements_) prepare(one, search);
+      for (const auto& [index, grad] : grads_) {
+        const Replacement& one = replacements_[index];
+        if (one.how == How::swap || one.how == How::rebind)
+          BodyEditor::need_autograd(one.fresh.body());
+        if (grad.how == How::swap) check_swappable(grad.old, grad.fresh, one, ".grad", search);
+      }
     }
     tree_.check();
     tree_.was_touched(nullptr);  // so that asking needs no memory
@@ -245,7 +248,7 @@ class Conversion {
   }
 
   // What is decided by who else holds the tensor, when everybody had the opportunity.
-  void prepare(Replacement& one) const {
+  void prepare(Replacement& one, bool search) const {
     if (one.how == How::set_data && !can_set_data(one.old.body(), one.fresh.body())) {
       one.how = How::rebind;
       one.fresh = make_parameter(one.fresh, one.old.requires_grad());
@@ -255,7 +258,7 @@ class Conversion {
       one.fresh = make_parameter(one.fresh, one.old.requires_grad());
     }
     if (one.how != How::swap) return;
-    check_swappable(one.old, one.fresh, one, "");
+    check_swappable(one.old, one.fresh, one, "", search);
     prepare_carry_over(one.old.body(), one.fresh.body());
   }
 
@@ -264,10 +267,15 @@ class Conversion {
     return concat(one.slot->owner().type_name(), ".", one.slot->name());
   }
 
+  // The search for one tensor in the other runs user code.
   void check_swappable(const Tensor& old, const Tensor& fresh, const Replacement& one,
-                       const char* suffix) const {
+                       const char* suffix, bool search = true) const {
     try {
-      check_swap(old, fresh);
+      if (search) {
+        check_swap(old, fresh);
+      } else {
+        check_swap_counts(old, fresh);
+      }
     } catch (const SwapError& error) {
       throw SwapError(concat("_apply(): Couldn't swap ", name_of(one), suffix, ": ", error.what()));
     }
@@ -343,6 +351,7 @@ Module& Module::to(const ModuleToOptions& options) {
                  tenon::repr(*options.dtype), ". Module::type() converts to any"));
     }
     if (is_complex(*options.dtype)) {
+      const detail::Guard guard(*this, "it was converted");  // the handler is somebody's code
       warn(
           "Complex modules are a new feature: layers may not expect parameters and buffers that "
           "are "

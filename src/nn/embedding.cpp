@@ -5,6 +5,7 @@
 #include "tenon/error.h"
 #include "tenon/factories.h"
 #include "tenon/functional.h"
+#include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
 
 namespace tenon::nn {
@@ -56,6 +57,7 @@ std::shared_ptr<Embedding> Embedding::from_pretrained(const Tensor& embeddings,
 }
 
 void Embedding::reset_parameters() {
+  const detail::Guard guard(*this, "reset_parameters() was running");
   init::normal_(weight);
   if (!padding_idx) return;
   const NoGradScope no_grad;

@@ -5,6 +5,7 @@
 #include "tenon/embedding_bag.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
+#include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
 
 namespace tenon::nn {
@@ -60,6 +61,7 @@ std::shared_ptr<EmbeddingBag> EmbeddingBag::from_pretrained(
 }
 
 void EmbeddingBag::reset_parameters() {
+  const detail::Guard guard(*this, "reset_parameters() was running");
   init::normal_(weight);
   if (!padding_idx) return;
   const NoGradScope no_grad;

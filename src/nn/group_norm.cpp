@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
+#include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
 #include "tenon/nn/normalization.h"
 #include "tenon/normalization.h"
@@ -23,6 +24,7 @@ GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, const Options& 
 }
 
 void GroupNorm::reset_parameters() {
+  const detail::Guard guard(*this, "reset_parameters() was running");
   if (weight.defined()) init::ones_(weight);
   if (bias.defined()) init::zeros_(bias);
 }

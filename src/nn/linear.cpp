@@ -6,6 +6,7 @@
 #include "tenon/error.h"
 #include "tenon/factories.h"
 #include "tenon/functional.h"
+#include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
 #include "tenon/uninitialized.h"
 
@@ -22,6 +23,7 @@ Linear::Linear(std::int64_t in, std::int64_t out, const Options& options)
 }
 
 void Linear::reset_parameters() {
+  const detail::Guard guard(*this, "reset_parameters() was running");
   if (is_lazy(weight) || is_lazy(bias)) return;
   // With this slope the bound is 1 / sqrt(in_features), but for the last bits, which are PyTorch's.
   init::kaiming_uniform_(weight, {.a = std::sqrt(5.0)});
@@ -48,6 +50,7 @@ Bilinear::Bilinear(std::int64_t in1, std::int64_t in2, std::int64_t out, const O
 }
 
 void Bilinear::reset_parameters() {
+  const detail::Guard guard(*this, "reset_parameters() was running");
   const double bound = 1 / std::sqrt(static_cast<double>(weight->size(1)));
   init::uniform_(weight, {.a = -bound, .b = bound});
   if (bias.defined()) init::uniform_(bias, {.a = -bound, .b = bound});

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/what_happened.h"
+#include "core/swap.h"
 #include "core/uninitialized.h"
 #include "nn/load_plan.h"
 #include "ops/state.h"
@@ -107,11 +108,48 @@ void LoadPlan::check_stage() {
   if (lost_) fail();
 }
 
-void LoadPlan::check_commit(std::vector<std::string> written) {
+void LoadPlan::check_commit() {
   note_changes();
-  if (errors_.empty()) return;
-  take_back_extra_states();
-  fail(std::move(written));
+  if (!errors_.empty()) fail_commit();
+}
+
+// What depends on who else holds a tensor, and on what it is, when no user code is to come before
+// it is put in place: code that ran after the action was checked may have taken a view of it, used
+// it in a graph, or given it other data.
+void LoadPlan::check_holders() {
+  check_commit();
+  for (std::uint32_t i = 0; i < actions_.size(); ++i) {
+    if (actions_[i].leader != i) continue;
+    try {
+      check_held(actions_[i]);
+    } catch (const std::bad_alloc&) {
+      take_back_extra_states();
+      throw;
+    } catch (...) {
+      error(failure(actions_[i], what_happened()));
+    }
+  }
+  check_commit();
+}
+
+void LoadPlan::check_held(LoadAction& action) {
+  if (action.how == How::renew) {
+    action.how = swap_ ? How::swap : How::rebind;
+    if (can_renew(action)) {
+      action.how = How::renew;
+      return;
+    }
+    stage_one(action);
+  }
+  const Tensor& own = action.slot->get();
+  if (action.how == How::swap || action.how == How::copy_and_swap) {
+    check_swap_counts(own, action.staged);
+    prepare_carry_over(own.body(), action.staged.body());
+  }
+  const bool copies = action.how == How::copy || action.how == How::copy_and_swap;
+  const bool dense = !own.body().is_wrapper() && !action.value.body().is_wrapper();
+  if (copies && dense && own.shape() != action.value.shape())
+    throw Error("user code that the load was running has given it other data");
 }
 
 }  // namespace tenon::nn::detail

@@ -8,6 +8,7 @@
 #include "base/what_happened.h"
 #include "core/alias.h"
 #include "core/body_editor.h"
+#include "core/mapped_storage.h"
 #include "core/swap.h"
 #include "core/uninitialized.h"
 #include "nn/extras.h"
@@ -26,6 +27,16 @@ using How = LoadAction::How;
 namespace {
 
 bool is_dense(const Tensor& tensor) { return !tensor.body().is_wrapper(); }
+
+// Whether making the body over destroys nothing that could be somebody's.
+bool goes_quietly(const Body& body) {
+  const tenon::detail::AutogradMeta* meta = BodyEditor::autograd(body);
+  const tenon::detail::StorageImpl* storage = body.storage().impl();
+  return (meta == nullptr ||
+          !(meta->grad.defined() || !meta->hooks.empty() || !meta->accumulated.empty())) &&
+         BodyEditor::attributes(body) == nullptr &&
+         (storage == nullptr || tenon::detail::is_plain_memory(*storage));
+}
 
 }  // namespace
 
@@ -106,6 +117,8 @@ void LoadPlan::stage() {
     if (may_write && !errors_.empty()) continue;
     const Tensor own = action.slot->get();
     const std::int64_t version = may_write ? own.version() : 0;
+    staged_code_ = staged_code_ || action.how != How::rebind || !is_dense(own) ||
+                   !is_dense(action.value) || has_registration_hooks(action.slot->kind());
     stage_now(action);
     if (may_write && own.version() != version) written.emplace_back(action.key);
     note_changes();
@@ -142,6 +155,7 @@ void LoadPlan::stage_now(LoadAction& action) {
 // What modules keep beside tensors is set first, because it is the part that may still fail, and
 // can be taken back.
 void LoadPlan::set_extra_states() {
+  staged_code_ = staged_code_ || !extra_states_.empty();
   for (const ExtraState& extra : extra_states_) {
     try {
       std::optional<Value> before = extra.module->get_extra_state();
@@ -157,13 +171,12 @@ void LoadPlan::set_extra_states() {
     note_changes();
     if (!errors_.empty()) break;
   }
-  if (errors_.empty()) return;
-  take_back_extra_states();
-  fail(std::move(written_));
+  if (!errors_.empty()) fail_commit();
 }
 
 void LoadPlan::take_back_extra_states() {
   for (auto undo = extra_before_.rbegin(); undo != extra_before_.rend(); ++undo) {
+    tree_.check();  // the root may be gone; what is below it is kept
     try {
       undo->module->set_extra_state(undo->state);
       tree_.check();
@@ -174,6 +187,7 @@ void LoadPlan::take_back_extra_states() {
       written_.push_back(concat(undo->module->type_name(), ".", kExtraState));
     }
   }
+  extra_before_.clear();
 }
 
 // Copies that are a user-defined tensor's own code come before all others, up to the first that
@@ -185,18 +199,18 @@ void LoadPlan::commit_user_copies() {
     if (is_dense(action.slot->get()) && is_dense(action.value)) continue;
     const Tensor own = action.slot->get();
     const std::int64_t version = own.version();
+    staged_code_ = true;
     try {
       own.copy_(action.value);
-      written_.emplace_back(action.key);
+      note_written(action.key);
       action.how = How::nothing;
     } catch (...) {
       tree_.check();
       error(failure(action, what_happened()));
-      if (own.version() != version) written_.emplace_back(action.key);
-      take_back_extra_states();
-      fail(std::move(written_));
+      if (own.version() != version) note_written(action.key);
+      fail_commit();
     }
-    check_commit(written_);
+    check_commit();
   }
 }
 
@@ -208,6 +222,18 @@ void LoadPlan::prefetch(std::size_t at) const {
   __builtin_prefetch(actions_[at + 8].value.cell().get());
   for (const Tensor* tensor : {&actions_[at + 4].slot->get(), &actions_[at + 4].value})
     fetch_ahead(tensor->cell()->body.get(), sizeof(Body));
+}
+
+// They go with what they have captured, which is somebody's, too. Without the memory they go now.
+void LoadPlan::keep_hooks(Body& body) noexcept {
+  tenon::detail::AutogradMeta* meta = BodyEditor::autograd(body);
+  if (meta == nullptr) return;
+  try {
+    if (!meta->hooks.empty()) replaced_hooks_.push_back(std::move(meta->hooks));
+    if (!meta->accumulated.empty()) replaced_later_.push_back(std::move(meta->accumulated));
+  } catch (const std::bad_alloc&) {
+    return;
+  }
 }
 
 void LoadPlan::rebind(TensorSlot& slot, const Tensor& value) const noexcept {
@@ -223,32 +249,55 @@ void LoadPlan::commit_tensors() {
   // Copies first, as what they could still fail with (a device that is gone) then changes the
   // least.
   std::uint32_t i = 0;
+  bool warned = false;
   try {
-    for (; i < actions_.size(); ++i) {
-      if (copies(i)) actions_[i].slot->get().copy_(actions_[i].value);
+    for (; i < actions_.size() && errors_.empty(); ++i) {
+      if (!copies(i)) continue;
+      const Tensor own = actions_[i].slot->get();
+      own.copy_(actions_[i].value);
+      // A warning, whose handler is somebody's.
+      if (is_complex(actions_[i].value.dtype()) && !is_complex(own.dtype())) {
+        warned = true;
+        note_changes();
+      }
     }
   } catch (...) {
+    tree_.check();
     error(failure(actions_[i], what_happened()));
-    for (std::uint32_t k = 0; k < i; ++k) {
-      if (copies(k)) written_.emplace_back(actions_[k].key);
-    }
-    take_back_extra_states();
-    fail(std::move(written_));
   }
+  if (!errors_.empty()) {
+    for (std::uint32_t k = 0; k < i; ++k) {
+      if (copies(k)) note_written(actions_[k].key);
+    }
+    fail_commit();
+  }
+  if (warned) check_holders();
   for (i = 0; i < actions_.size(); ++i) {
     LoadAction& action = actions_[i];
     prefetch(i);
     if (action.leader != i) continue;
+    // Note [What was replaced]
+    // The last of a tensor, of its memory or of its grad may run somebody's code: the deleter of
+    // borrowed memory. It goes when the plan does, after the last use of the module. Memory as
+    // nearly all tensors have it goes at once, while it is at hand.
     if (action.how == How::renew) {
       const Tensor& own = action.slot->get();
-      BodyEditor::renew(own.body(), action.value.body(), swap_);
+      if (goes_quietly(own.body())) [[likely]] {
+        BodyEditor::renew(own.body(), action.value.body(), swap_);
+      } else {
+        const Releases::Scope later(replaced_);
+        if (!swap_) keep_hooks(own.body());
+        BodyEditor::renew(own.body(), action.value.body(), swap_);
+      }
       if (!swap_) own.cell()->id.store(0);  // another tensor than before
     } else if (action.how == How::swap || action.how == How::copy_and_swap) {
+      const Releases::Scope later(replaced_);
       const Tensor& own = action.slot->get();
       carry_over(own.body(), action.staged.body());
       swap_checked(own, action.staged);
     }
   }
+  const Releases::Scope later(replaced_);
   // A parameter of the caller's, which it may be with keep_vars, is told whether it requires grad.
   for (i = 0; i < actions_.size(); ++i) {
     const LoadAction& action = actions_[i];
@@ -295,6 +344,7 @@ void LoadPlan::commit(const std::function<void()>& copies) {
   const NoGradScope no_grad;
   set_extra_states();
   commit_user_copies();
+  if (staged_code_ || copies) check_holders();
   if (copies) {
     try {
       copies();
@@ -302,6 +352,7 @@ void LoadPlan::commit(const std::function<void()>& copies) {
       take_back_extra_states();
       throw;
     }
+    check_holders();
   }
   commit_tensors();
   try {

@@ -70,8 +70,8 @@ bool may_be_refused(const Tensor& to, const Tensor& from) {
 LoadPlan::LoadPlan(Module& root, const StateDict& state, const LoadStateDictOptions& options,
                    bool from_file)
     : root_(root),
-      tree_(root, "it was loaded"),
       state_(state),
+      tree_(root, "it was loaded"),
       options_(options),
       swap_(get_conversion_policy() == ConversionPolicy::swap),
       from_file_(from_file) {
@@ -152,7 +152,7 @@ Source& LoadPlan::editable(Visit& visit) {
 }
 
 Value LoadPlan::local_metadata(const Visit& visit) const {
-  const Value& metadata = state_.metadata();
+  const Value& metadata = state_->metadata();
   if (metadata.kind() != Value::Kind::dict) return {};
   const std::string& prefix = *visit.prefix;
   const Value* notes =

@@ -13,6 +13,9 @@
 #include <vector>
 
 #include "base/page_allocator.h"
+#include "base/releases.h"
+#include "core/autograd_meta.h"
+#include "core/held_state.h"
 #include "core/swap.h"
 #include "nn/load_source.h"
 #include "nn/tree_guard.h"
@@ -102,7 +105,14 @@ class LoadPlan {
   // place any more.
   void check_stage();
   // After user code that has run in the commit: LoadError if it has changed what is being loaded.
-  void check_commit(std::vector<std::string> written);
+  void check_commit();
+  // In the commit: the tensor of that key has been written to.
+  void note_written(std::string_view key) { written_.emplace_back(key); }
+  // The error of one whose writing has failed.
+  [[noreturn]] void fail_commit() {
+    take_back_extra_states();
+    fail(std::move(written_));
+  }
   [[noreturn]] void fail(std::vector<std::string> written = {});
   void fail_if_wrong() {
     if (!errors_.empty()) fail();
@@ -164,6 +174,8 @@ class LoadPlan {
   Tensor lazy_value(const Tensor& own, const Tensor& value) const;
   void stage_one(LoadAction& action);
   void check_again();
+  void check_holders();
+  void check_held(LoadAction& action);
   void check_tensor(LoadAction& action);
   void decide_again(LoadAction& action);
   void set_extra_states();
@@ -173,8 +185,14 @@ class LoadPlan {
   void rebind(TensorSlot& slot, const Tensor& value) const noexcept;
   void commit_tensors();
   void prefetch(std::size_t at) const;
+  void keep_hooks(Body& body) noexcept;
 
+  // The last to go, when nothing here has pointers to anything any more.
+  Releases replaced_;
+  std::vector<std::vector<tenon::detail::LeafHook>> replaced_hooks_;
+  std::vector<std::vector<tenon::detail::AccumulatedHook>> replaced_later_;
   Module& root_;
+  HeldState state_;
   TreeGuard tree_;
   SwapLog swaps_;
   const Visit* here_ = nullptr;                 // the module that the walk is at
@@ -182,7 +200,6 @@ class LoadPlan {
   std::vector<LazyModuleMixin*> waiting_;       // that the walk has met
   std::vector<LoadAction*> changed_;
   bool staging_ = false;
-  const StateDict& state_;
   LoadStateDictOptions options_;
   bool swap_;
   bool from_file_;
@@ -201,8 +218,9 @@ class LoadPlan {
   std::vector<ExtraState> extra_states_, extra_before_;
   std::vector<std::function<void()>> at_commit_;
   std::vector<std::string> errors_, written_;
-  bool user_code_ = false;  // whether hooks have run
-  bool lost_ = false;       // whether an action has no slot any more
+  bool user_code_ = false;    // whether hooks have run
+  bool staged_code_ = false;  // whether user code may have run since the actions were checked
+  bool lost_ = false;         // whether an action has no slot any more
   std::vector<std::string_view> into_meta_;
   IncompatibleKeys result_;
 };

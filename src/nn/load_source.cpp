@@ -15,8 +15,8 @@ Source::Source(Source& from, const std::string& prefix) : prefix_(prefix) {
 
 std::size_t Source::place_of(std::string_view key) const {
   if (state_ != nullptr) {
-    const std::size_t place = state_->index_of(key);
-    return place == state_->size() ? kNone : place;
+    const std::size_t place = (*state_)->index_of(key);
+    return place == size() ? kNone : place;
   }
   const auto found = places_.find(key);
   return found == places_.end() ? kNone : found->second;

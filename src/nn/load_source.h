@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "base/prefetch.h"
+#include "core/held_state.h"
 #include "core/secret_hash.h"
 #include "tenon/body.h"
 #include "tenon/state_dict.h"
@@ -23,7 +25,8 @@ class Source {
   using Entry = StateDict::Entry;
   static constexpr std::size_t kNone = ~std::size_t{0};
 
-  explicit Source(const StateDict& state) : state_(&state), used_(state.size()) {}
+  explicit Source(const HeldState& state)
+      : state_(&state), first_(std::to_address(state->begin())), used_(state->size()) {}
   // The entries under a prefix of another source, which belong to this one from now on.
   Source(Source& from, const std::string& prefix);
   Source(const Source&) = delete;
@@ -33,8 +36,7 @@ class Source {
   bool is_for(const std::string& prefix) const noexcept { return is_copy() && prefix_ == prefix; }
   std::size_t size() const noexcept { return used_.size(); }
   const Entry& entry(std::size_t place) const noexcept {
-    return state_ != nullptr ? state_->begin()[static_cast<std::ptrdiff_t>(place)]
-                             : entries_[place];
+    return first_ != nullptr ? first_[place] : entries_[place];
   }
   const Value* find(std::string_view key) const {
     const std::size_t place = place_of(key);
@@ -78,7 +80,8 @@ class Source {
   std::size_t place_of(std::string_view key) const;
   bool is_gone(std::size_t place) const noexcept { return is_copy() && gone_[place]; }
 
-  const StateDict* state_ = nullptr;
+  const HeldState* state_ = nullptr;
+  const Entry* first_ = nullptr;  // of its entries
   std::string prefix_;
   std::deque<Entry> entries_;  // of a copy, with those that are gone
   std::vector<bool> gone_;

@@ -4,6 +4,7 @@
 #include "tenon/attention.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
+#include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
 
 namespace tenon::nn {
@@ -57,6 +58,7 @@ MultiheadAttention::MultiheadAttention(std::int64_t size, std::int64_t heads,
 }
 
 void MultiheadAttention::reset_parameters() {
+  const detail::Guard guard(*this, "reset_parameters() was running");
   for (const Parameter* weight :
        {&in_proj_weight, &q_proj_weight, &k_proj_weight, &v_proj_weight}) {
     if (weight->defined()) init::xavier_uniform_(*weight);
@@ -73,14 +75,17 @@ void MultiheadAttention::reset_parameters() {
 std::tuple<Tensor, Tensor> MultiheadAttention::forward(const Tensor& query, const Tensor& key,
                                                        const Tensor& value,
                                                        const MultiheadAttentionCall& options) {
-  return multi_head_attention_forward(query, key, value, embed_dim, num_heads, in_proj_weight,
-                                      in_proj_bias, bias_k, bias_v, add_zero_attn, dropout,
-                                      out_proj->weight, out_proj->bias,
+  // One function of many operators: what user code in one of them assigns to a parameter is for the
+  // next call.
+  const Tensor weight = in_proj_weight, bias = in_proj_bias, more_k = bias_k, more_v = bias_v,
+               out_weight = out_proj->weight, out_bias = out_proj->bias;
+  return multi_head_attention_forward(query, key, value, embed_dim, num_heads, weight, bias, more_k,
+                                      more_v, add_zero_attn, dropout, out_weight, out_bias,
                                       {.training = training(),
                                        .key_padding_mask = options.key_padding_mask,
                                        .need_weights = options.need_weights,
                                        .attn_mask = options.attn_mask,
-                                       .use_separate_proj_weight = !in_proj_weight.defined(),
+                                       .use_separate_proj_weight = !weight.defined(),
                                        .q_proj_weight = q_proj_weight,
                                        .k_proj_weight = k_proj_weight,
                                        .v_proj_weight = v_proj_weight,

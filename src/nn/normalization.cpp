@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "tenon/factories.h"
+#include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
 #include "tenon/normalization.h"
 
@@ -16,6 +17,7 @@ LayerNorm::LayerNorm(const Dims& shape, const Options& options)
 }
 
 void LayerNorm::reset_parameters() {
+  const detail::Guard guard(*this, "reset_parameters() was running");
   if (weight.defined()) init::ones_(weight);
   if (bias.defined()) init::zeros_(bias);
 }
@@ -38,6 +40,7 @@ RMSNorm::RMSNorm(const Dims& shape, const Options& options)
 }
 
 void RMSNorm::reset_parameters() {
+  const detail::Guard guard(*this, "reset_parameters() was running");
   if (weight.defined()) init::ones_(weight);
 }
 

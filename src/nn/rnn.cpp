@@ -11,6 +11,7 @@
 #include "tenon/error.h"
 #include "tenon/factories.h"
 #include "tenon/functional.h"
+#include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
 #include "tenon/ops.h"
 #include "tenon/picking.h"
@@ -90,6 +91,7 @@ RNNBase<Signature>::RNNBase(const Common& common)
 
 template <class Signature>
 void RNNBase<Signature>::reset_parameters() {
+  const detail::Guard guard(*this, "reset_parameters() was running");
   const double bound = 1 / std::sqrt(static_cast<double>(hidden_size));
   for (const Tensor& weight : this->parameters()) init::uniform_(weight, {.a = -bound, .b = bound});
 }
@@ -98,6 +100,11 @@ template <class Signature>
 std::vector<std::vector<Tensor>> RNNBase<Signature>::all_weights() const {
   const std::size_t each = 2 + (bias ? 2U : 0U) + (proj_size > 0 ? 1U : 0U);
   const auto count = static_cast<std::size_t>(num_layers * (bidirectional ? 2 : 1));
+  if (this->parameter_slots().size() < count * each) {
+    throw Error(concat("this ", this->type_name(), " has ", this->parameter_slots().size(),
+                       " parameters, but its layers have ", count * each,
+                       ": register those that were removed"));
+  }
   std::vector<std::vector<Tensor>> weights(count);
   for (std::size_t i = 0; i < count * each; ++i)
     weights[i / each].push_back(this->parameter_slots()[i]->get());

@@ -6,6 +6,7 @@
 #include "nn/recurrent_kind.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
+#include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
 #include "tenon/ops.h"
 
@@ -25,6 +26,7 @@ RNNCellBase<Signature>::RNNCellBase(std::int64_t in, std::int64_t hidden, std::i
 
 template <class Signature>
 void RNNCellBase<Signature>::reset_parameters() {
+  const detail::Guard guard(*this, "reset_parameters() was running");
   const double bound = hidden_size > 0 ? 1 / std::sqrt(static_cast<double>(hidden_size)) : 0;
   for (const Tensor& weight : this->parameters()) init::uniform_(weight, {.a = -bound, .b = bound});
 }

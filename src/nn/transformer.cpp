@@ -8,6 +8,7 @@
 #include "tenon/arithmetic.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
+#include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
 #include "tenon/ops.h"
 #include "tenon/reductions.h"
@@ -79,7 +80,26 @@ void take_layer(M& of) {
 // The child's result, because a clone has a child of its own.
 template <class M>
 Tensor activated(M& of, const Tensor& x) {
-  return of.activation_layer ? of.activation_layer(x) : of.activation(x);
+  if (of.activation_layer) return of.activation_layer(x);
+  // Somebody's function, which may destroy the layer, and itself with it.
+  const detail::Guard guard(of, "its activation was calculated");
+  const TransformerActivation activation = of.activation;
+  Tensor out = activation(x);
+  guard.check_return();
+  return out;
+}
+
+// Calls f with one layer after another, each of which may change the list: the rules of
+// tenon/nn/module.h.
+template <class M, class F>
+void for_each_layer(const ModuleList<M>& list, F f) {
+  detail::Guard guard(list, "forward() was running");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    M& layer = list[static_cast<std::int64_t>(i)];
+    const detail::Guard kept(layer, guard.during());
+    f(layer);
+    guard.check(detail::Guard::kChildren);
+  }
 }
 
 template <class M>
@@ -188,9 +208,9 @@ Tensor TransformerEncoder::forward(const Tensor& src, const TransformerEncoderCa
   const bool batch_first = layers->size() > 0 && layers[0].self_attn->batch_first;
   const bool is_causal = detects_causal(mask, options.is_causal, src, batch_first);
   Tensor out = src;
-  for (TransformerEncoderLayer& layer : *layers) {
+  for_each_layer(*layers, [&](TransformerEncoderLayer& layer) {
     out = layer(out, {.src_mask = mask, .src_key_padding_mask = padding, .is_causal = is_causal});
-  }
+  });
   return norm ? norm(out) : out;
 }
 
@@ -211,7 +231,7 @@ Tensor TransformerDecoder::forward(const Tensor& tgt, const Tensor& memory,
   const Tensor mask = additive_mask(options.tgt_mask, "tgt_mask", tgt.dtype());
   const bool is_causal = detects_causal(mask, options.tgt_is_causal, tgt, batch_first);
   Tensor out = tgt;
-  for (TransformerDecoderLayer& layer : *layers) {
+  for_each_layer(*layers, [&](TransformerDecoderLayer& layer) {
     out = layer(out, memory,
                 {.tgt_mask = mask,
                  .memory_mask = options.memory_mask,
@@ -219,7 +239,7 @@ Tensor TransformerDecoder::forward(const Tensor& tgt, const Tensor& memory,
                  .memory_key_padding_mask = options.memory_key_padding_mask,
                  .tgt_is_causal = is_causal,
                  .memory_is_causal = options.memory_is_causal});
-  }
+  });
   return norm ? norm(out) : out;
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/user_code.h"
 #include "tenon/error.h"
 #include "tenon/nn/module.h"
 
@@ -17,7 +18,9 @@ Guard::Guard(const void* subject, const char* during) noexcept
 Guard::~Guard() { GuardList::innermost_ = outer_; }
 
 void Guard::throw_gone() const {
-  throw Error(concat("an object was destroyed by user code while ", during_,
+  const Guard* on_it = this;
+  while (!on_it->gone_) on_it = on_it->outer_;
+  throw Error(concat("an object was destroyed by user code while ", on_it->during_,
                      ": keep it until the call that runs that code has returned"));
 }
 
@@ -33,12 +36,24 @@ void Guard::throw_changed(Entries entries) const {
              "such change"));
 }
 
-// Without the memory to note something, the walk is not safe to go on.
-
+// What user code is called from, operators and warnings, knows nothing of guards: it asks a
+// function of the thread, which there is from the first time that there is something to say.
 void GuardList::mark_destroyed(const void* subject) noexcept {
-  for (Guard* guard = innermost_; guard != nullptr; guard = guard->outer_)
-    guard->gone_ = guard->gone_ || guard->subject_ == subject;
+  const Guard* outermost = nullptr;
+  for (Guard* guard = innermost_; guard != nullptr; guard = guard->outer_) {
+    if (guard->gone_ || guard->subject_ != subject) continue;
+    guard->gone_ = true;
+    outermost = guard;
+  }
+  if (outermost == nullptr) return;
+  for (Guard* guard = innermost_; guard != outermost; guard = guard->outer_)
+    guard->caller_gone_ = true;
+  set_after_user_code([] {
+    if (innermost_ != nullptr) innermost_->check_return();
+  });
 }
+
+// Without the memory to note something, the walk is not safe to go on.
 
 void GuardList::mark_touched(Guard* from, const TensorSlot* slot, bool gone) noexcept {
   for (Guard* guard = from; guard != nullptr; guard = guard->outer_) {

@@ -131,6 +131,8 @@ Tensor empty_strided(const Shape& size, const Dims& stride, const TensorOptions&
 Tensor zeros(const Shape& size, const TensorOptions& options) {
   const Device device = device_or_default(options.device);
   Layout layout = Layout::packed(size, options.dtype.value_or(get_default_dtype()), device);
+  // Nothing is written on meta, so that any dtype can be had there, as it can on the CPU.
+  if (device.is_meta()) return with_grad(allocate_tensor(std::move(layout)), options.requires_grad);
   if (!device.is_cpu()) {
     return with_grad(filled(allocate_tensor(std::move(layout)), 0), options.requires_grad);
   }

@@ -57,7 +57,8 @@ Adagrad::Adagrad(std::vector<ParamGroup> groups, const AdagradOptions& options)
     : Optimizer("Adagrad", defaults_of(options)) {
   add_groups(std::move(groups));
   for (const ParamGroup& group : param_groups()) {
-    for (const Tensor& parameter : group.params()) begun(group, parameter);
+    for (const Tensor& parameter : group.params())
+      begun(group.real("initial_accumulator_value"), parameter);
   }
 }
 Adagrad::~Adagrad() = default;
@@ -83,35 +84,36 @@ std::vector<Optimizer::Kept> Adagrad::kept(const ParamGroup& /*group*/) const {
   return {{.name = "step", .like_parameter = false}, {.name = "sum"}};
 }
 
-NamedValues& Adagrad::begun(const ParamGroup& group, const Tensor& parameter) {
-  NamedValues& kept = state(parameter);
-  if (!kept.empty()) return kept;
-  const double first = group.real("initial_accumulator_value");
-  kept["step"] = no_steps();
-  kept["sum"] = is_complex(parameter.dtype())
-                    ? full_like(parameter, std::complex<double>(first, first))
-                    : full_like(parameter, first);
-  return kept;
+NamedValues& Adagrad::begun(double first, const Tensor& parameter) {
+  return optim::begun(*this, parameter, [&] {
+    NamedValues fresh;
+    fresh["step"] = no_steps();
+    fresh["sum"] = is_complex(parameter.dtype())
+                       ? full_like(parameter, std::complex<double>(first, first))
+                       : full_like(parameter, first);
+    return fresh;
+  });
 }
 
 void Adagrad::update(ParamGroup& group) {
-  const double weight_decay = group.real("weight_decay"), eps = group.real("eps");
+  const double weight_decay = group.real("weight_decay"), eps = group.real("eps"),
+               first_lr = group.real("lr"), lr_decay = group.real("lr_decay"),
+               first = group.real("initial_accumulator_value");
   const bool maximize = group.boolean("maximize");
   // What is kept is looked up for all of them before anything is written.
   struct Work {
-    Tensor parameter, grad, steps, sum;
+    Tensor parameter, grad, steps = {}, sum = {};
   };
-  std::vector<Work> all;
-  for (const Tensor& parameter : group.params()) {
-    const Tensor grad = parameter.grad();
-    if (!grad.defined()) continue;
-    const NamedValues& kept = begun(group, parameter);
-    all.push_back({parameter, grad, kept.tensor("step"), kept.tensor("sum")});
+  auto all = with_gradients<Work>(group);
+  for (Work& work : all) {
+    const NamedValues& kept = begun(first, work.parameter);
+    work.steps = kept.tensor("step");
+    work.sum = kept.tensor("sum");
   }
   Updates<AdagradStep, 1> updates(adagrad_step);
   for (const Work& work : all) {
     const double count = work.steps.add_(1).item<double>();
-    const double lr = group.real("lr") / (1 + (count - 1) * group.real("lr_decay"));
+    const double lr = first_lr / (1 + (count - 1) * lr_decay);
     const AdagradStep step{{maximize, static_cast<float>(weight_decay)},
                            static_cast<float>(eps),
                            static_cast<float>(-lr)};

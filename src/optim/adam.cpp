@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "core/value_text.h"
 #include "kernels/optimizer.h"
 #include "optim/fused_update.h"
 #include "optim/options.h"
@@ -55,7 +56,7 @@ std::pair<double, double> betas_of(const ParamGroup& group) {
   const Value& betas = group.at("betas");
   if ((betas.kind() != Value::Kind::tuple && betas.kind() != Value::Kind::list) ||
       betas.items().size() != 2) {
-    throw TypeError(concat("'betas' must be two numbers, but is ", betas.repr()));
+    throw TypeError(concat("'betas' must be two numbers, but is ", short_repr(betas)));
   }
   return {betas.items()[0].as_real(), betas.items()[1].as_real()};
 }
@@ -160,20 +161,21 @@ void Adam::update(ParamGroup& group) {
   const bool amsgrad = group.boolean("amsgrad");
   // What is kept is looked up for all of them before anything is written.
   struct Work {
-    Tensor parameter, grad, steps, average, square_average, largest;
+    Tensor parameter, grad, steps = {}, average = {}, square_average = {}, largest = {};
   };
-  std::vector<Work> all;
-  for (const Tensor& parameter : group.params()) {
-    const Tensor grad = parameter.grad();
-    if (!grad.defined()) continue;
-    NamedValues& kept = state(parameter);
-    if (kept.empty()) {
-      kept["step"] = no_steps();
-      for (const char* name : {"exp_avg", "exp_avg_sq"}) kept[name] = zeros_like(parameter);
-      if (amsgrad) kept["max_exp_avg_sq"] = zeros_like(parameter);
-    }
-    all.push_back({parameter, grad, kept.tensor("step"), kept.tensor("exp_avg"),
-                   kept.tensor("exp_avg_sq"), amsgrad ? kept.tensor("max_exp_avg_sq") : Tensor()});
+  auto all = with_gradients<Work>(group);
+  for (Work& work : all) {
+    const NamedValues& kept = begun(*this, work.parameter, [&] {
+      NamedValues fresh;
+      fresh["step"] = no_steps();
+      for (const char* name : {"exp_avg", "exp_avg_sq"}) fresh[name] = zeros_like(work.parameter);
+      if (amsgrad) fresh["max_exp_avg_sq"] = zeros_like(work.parameter);
+      return fresh;
+    });
+    work.steps = kept.tensor("step");
+    work.average = kept.tensor("exp_avg");
+    work.square_average = kept.tensor("exp_avg_sq");
+    if (amsgrad) work.largest = kept.tensor("max_exp_avg_sq");
   }
   Updates<AdamStep, 3> updates(adam_step);
   for (const Work& work : all) {

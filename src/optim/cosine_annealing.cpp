@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "base/text.h"
+#include "core/value_text.h"
 #include "optim/schedule_arithmetic.h"
 #include "tenon/error.h"
 
@@ -160,7 +161,7 @@ void CosineAnnealingWarmRestarts::own_state(SchedulerState& state) {
     const double read = saved.as_real();
     const bool whole = saved.kind() == Value::Kind::integer;
     if (!std::isfinite(read) || std::abs(read) > real(kMaxCount))
-      throw ValueError(concat("must be a finite number, but is ", saved.repr()));
+      throw ValueError(concat("must be a finite number, but is ", short_repr(saved)));
     return [this, read, whole] {
       T_cur_ = read;
       T_cur_is_whole_ = whole;

@@ -15,9 +15,37 @@
 
 #include "base/thread_pool.h"
 #include "core/body_editor.h"
+#include "tenon/nn/guard.h"
+#include "tenon/optim/optimizer.h"
 #include "tenon/tensor.h"
 
 namespace tenon::optim {
+
+using nn::detail::Guard;
+inline constexpr const char* kStepping = "the optimizer took a step";
+
+// The parameters of a group that have gradients, with them. Taken from it before anything else is
+// done: what comes next may be user code, which may do anything to the group. Whether it destroys
+// the optimizer is known to a guard on that.
+template <class Work>
+std::vector<Work> with_gradients(const ParamGroup& group) {
+  std::vector<Work> all;
+  for (const Tensor& parameter : group.params()) {
+    if (Tensor grad = parameter.grad(); grad.defined())
+      all.push_back(Work{.parameter = parameter, .grad = std::move(grad)});
+  }
+  return all;
+}
+
+// What is kept for a parameter. If there is nothing yet, `make` makes it, which may run user code.
+template <class Make>
+NamedValues& begun(Optimizer& optimizer, const Tensor& parameter, Make&& make) {
+  if (NamedValues& kept = optimizer.state(parameter); !kept.empty()) return kept;
+  const Guard guard(static_cast<const void*>(&optimizer), kStepping);
+  NamedValues fresh = make();
+  guard.check();
+  return optimizer.state(parameter) = std::move(fresh);
+}
 
 // Whether kernels may take them as rows of floats: all of one shape, in one packed order, each in
 // memory of its own, and none made in inference mode. Undefined ones do not matter.

@@ -79,9 +79,12 @@ Tensor GradScaler::scale(const Tensor& outputs) {
          full({}, static_cast<double>(scale_), {.dtype = float32, .device = outputs.device()});
 }
 std::vector<Tensor> GradScaler::scale(const std::vector<Tensor>& outputs) {
-  std::vector<Tensor> all;
-  all.reserve(outputs.size());
-  for (const Tensor& output : outputs) all.push_back(scale(output));
+  std::vector<Tensor> all = outputs;  // whatever user code makes of the caller's
+  const nn::detail::Guard guard(static_cast<const void*>(this), "outputs were scaled");
+  for (Tensor& one : all) {
+    one = scale(one);
+    guard.check();
+  }
   return all;
 }
 
@@ -96,6 +99,8 @@ void GradScaler::unscale_(optim::Optimizer& optimizer) {
   if (!enabled_) return;
   check_scaled("unscale_");
   const nn::detail::Guard guard(static_cast<const void*>(this), "gradients were unscaled");
+  const nn::detail::Guard on_optimizer(static_cast<const void*>(&optimizer),
+                                       "gradients were unscaled");
   const Progress progress = progress_[&optimizer];
   if (progress.stage == Stage::unscaled) {
     throw Error("unscale_() has already been called on this optimizer since the last update().");
@@ -115,6 +120,8 @@ void GradScaler::unscale_(optim::Optimizer& optimizer) {
       optim::unscale(grads, static_cast<float>(1.0 / static_cast<double>(scale_)));
   // Gradients of a class of the user's have code of their own.
   guard.check();
+  if (on_optimizer.is_gone()) progress_.erase(&optimizer);
+  on_optimizer.check();
   progress_[&optimizer] = {Stage::unscaled, !grads.empty(), found_inf};
 }
 
@@ -125,6 +132,8 @@ bool GradScaler::step(optim::Optimizer& optimizer) {
   }
   check_scaled("step");
   const nn::detail::Guard guard(static_cast<const void*>(this), "the scaler took a step");
+  const nn::detail::Guard on_optimizer(static_cast<const void*>(&optimizer),
+                                       "the scaler took a step");
   const Stage stage = progress_[&optimizer].stage;
   if (stage == Stage::stepped)
     throw Error("step() has already been called since the last update().");
@@ -133,6 +142,7 @@ bool GradScaler::step(optim::Optimizer& optimizer) {
   if (!progress.checked) throw Error("No inf checks were recorded for this optimizer.");
   if (!progress.found_inf) optimizer.step();
   guard.check();
+  on_optimizer.check();
   // Its hooks may have called update(), which begins anew.
   if (const auto found = progress_.find(&optimizer); found != progress_.end())
     found->second.stage = Stage::stepped;

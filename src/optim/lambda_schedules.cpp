@@ -1,5 +1,6 @@
 // Schedules by functions.
 #include "base/text.h"
+#include "core/value_text.h"
 #include "tenon/error.h"
 #include "tenon/optim/lr_scheduler.h"
 
@@ -30,7 +31,7 @@ void lambdas_state(SchedulerState& state, Value& saved_lambdas) {
                     saved.items().size() != saved_lambdas.items().size()) {
                   throw ValueError(concat("must be a list with an entry for each of the ",
                                           saved_lambdas.items().size(), " functions, but is ",
-                                          saved.repr()));
+                                          short_repr(saved)));
                 }
                 return [&saved_lambdas, saved] { saved_lambdas = saved; };
               });

@@ -142,9 +142,13 @@ void LRScheduler::keep_last_lr() {
 }
 
 std::vector<double> LRScheduler::get_lr() const {
+  const Guard guard(static_cast<const void*>(this), "get_lr() was running");
+  const Guard on_optimizer(static_cast<const void*>(optimizer_), "get_lr() was running");
   warn(
       "To get the last learning rate computed by the scheduler, please use `get_last_lr()`: "
       "`get_lr()` may apply a factor once more");
+  guard.check();
+  on_optimizer.check();
   return current_lr();
 }
 

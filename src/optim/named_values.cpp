@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "core/value_text.h"
 #include "optim/options.h"
 #include "tenon/error.h"
 
@@ -17,7 +18,7 @@ auto place_of(Entries& entries, std::string_view name) {
 }
 
 [[noreturn]] void wrong_kind(std::string_view name, const char* expected, const Value& value) {
-  throw TypeError(concat("'", name, "' must be ", expected, ", but is ", value.repr(), " (",
+  throw TypeError(concat("'", name, "' must be ", expected, ", but is ", short_repr(value), " (",
                          value.type_name(), ")"));
 }
 
@@ -107,7 +108,7 @@ namespace {
 double number_to_be(const char* what, const Value& value) {
   const auto number = optim::number_in(value);
   if (!number) {
-    throw TypeError(concat("only a number is ", what, ", and this is ", value.repr(), " (",
+    throw TypeError(concat("only a number is ", what, ", and this is ", short_repr(value), " (",
                            value.type_name(), ")"));
   }
   return *number;

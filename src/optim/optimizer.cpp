@@ -43,7 +43,7 @@ void Optimizer::add_groups(std::vector<ParamGroup> groups) {
   for (ParamGroup& group : groups) add_param_group(std::move(group));
 }
 
-void Optimizer::check_new_group(const ParamGroup& group) const {
+bool Optimizer::check_new_group(const ParamGroup& group) const {
   const auto& params = group.params();
   for (std::size_t i = 0; i < params.size(); ++i) {
     if (!params[i].defined())
@@ -79,11 +79,7 @@ void Optimizer::check_new_group(const ParamGroup& group) const {
     }
     twice |= !fresh.insert(params[i].cell().get()).second;
   }
-  if (twice) {
-    warn(
-        "optimizer contains a parameter group with duplicate parameters; they are updated once for "
-        "each time they are there");
-  }
+  return !twice;
 }
 
 void Optimizer::add_param_group(ParamGroup group) {
@@ -93,8 +89,15 @@ void Optimizer::add_param_group(ParamGroup group) {
     group["param_names"] = Value::list(std::move(names));
   }
   for (const auto& [name, value] : defaults_) group.set_default(name, value);
+  const Guard guard(static_cast<const void*>(this), "a parameter group was added");
   check(group, true);
-  check_new_group(group);
+  if (!check_new_group(group)) {
+    warn(
+        "optimizer contains a parameter group with duplicate parameters; they are updated once for "
+        "each time they are there");
+    guard.check();
+    check_new_group(group);  // the handler may have added some of it
+  }
   (state_->going_through != 0 ? state_->waiting : groups_).push_back(std::move(group));
 }
 
@@ -154,8 +157,10 @@ void Optimizer::zero_grad(const nn::ZeroGradOptions& options) {
   const Guard guard(static_cast<const void*>(this), "zero_grad() was running");
   {
     const GoingThrough going(*this, guard);
-    for (const ParamGroup& group : groups_) {
-      for (const Tensor& parameter : group.params()) {
+    // What becomes of a gradient may be user code, which may empty the groups.
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      for (std::size_t i = 0; g < groups_.size() && i < groups_[g].params().size(); ++i) {
+        const Tensor parameter = groups_[g].params()[i];
         nn::zero_grad(parameter, set_to_none);
         guard.check();
       }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "core/value_text.h"
 #include "tenon/default_dtype.h"
 #include "tenon/error.h"
 #include "tenon/factories.h"
@@ -20,7 +21,7 @@ void check_number(const ParamGroup& group, std::string_view name, std::string_vi
                   bool fresh) {
   const double value = group.real(name);
   if (!std::isfinite(value) || (fresh && value < 0)) {
-    throw ValueError(concat("Invalid ", what, ": ", group.at(name).repr(),
+    throw ValueError(concat("Invalid ", what, ": ", short_repr(group.at(name)),
                             ": it must be a finite number", fresh ? ", and not below 0" : ""));
   }
 }

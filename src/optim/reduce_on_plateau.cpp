@@ -13,6 +13,12 @@
 
 namespace tenon::optim::lr_scheduler {
 
+using nn::detail::Guard;
+
+namespace {
+constexpr const char* kDuring = "the scheduler took a step";
+}
+
 ReduceLROnPlateau::ReduceLROnPlateau(Optimizer& optimizer, const ReduceLROnPlateauOptions& options)
     : LRScheduler("ReduceLROnPlateau", optimizer),
       factor_(options.factor),
@@ -97,11 +103,22 @@ void ReduceLROnPlateau::measured(double metric, std::int64_t epoch) {
 }
 
 void ReduceLROnPlateau::step(double metrics) { measured(metrics, last_epoch_ + 1); }
-void ReduceLROnPlateau::step(const Tensor& metrics) { step(metrics.item<double>()); }
+void ReduceLROnPlateau::step(const Tensor& metrics) {
+  const Guard guard(static_cast<const void*>(this), kDuring);
+  const Guard on_optimizer(static_cast<const void*>(&optimizer()), kDuring);
+  const double number = metrics.item<double>();
+  guard.check();
+  on_optimizer.check();
+  step(number);
+}
 void ReduceLROnPlateau::step(double metrics, std::int64_t epoch) {
+  const Guard guard(static_cast<const void*>(this), kDuring);
+  const Guard on_optimizer(static_cast<const void*>(&optimizer()), kDuring);
   warn(
       "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
       "possible. Please use `scheduler.step(metrics)` to step the scheduler");
+  guard.check();
+  on_optimizer.check();
   check_epoch(epoch);
   measured(metrics, epoch);
 }

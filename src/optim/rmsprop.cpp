@@ -116,22 +116,22 @@ void RMSprop::update(ParamGroup& group) {
                          static_cast<float>(-s.lr)};
   // What is kept is looked up for all of them before anything is written.
   struct Work {
-    Tensor parameter, grad, steps, square_average, average, buffer;
+    Tensor parameter, grad, steps = {}, square_average = {}, average = {}, buffer = {};
   };
-  std::vector<Work> all;
-  for (const Tensor& parameter : group.params()) {
-    const Tensor grad = parameter.grad();
-    if (!grad.defined()) continue;
-    NamedValues& kept = state(parameter);
-    if (kept.empty()) {
-      kept["step"] = no_steps();
-      kept["square_avg"] = zeros_like(parameter);
-      if (s.momentum > 0) kept["momentum_buffer"] = zeros_like(parameter);
-      if (centered) kept["grad_avg"] = zeros_like(parameter);
-    }
-    all.push_back({parameter, grad, kept.tensor("step"), kept.tensor("square_avg"),
-                   centered ? kept.tensor("grad_avg") : Tensor(),
-                   s.momentum > 0 ? kept.tensor("momentum_buffer") : Tensor()});
+  auto all = with_gradients<Work>(group);
+  for (Work& work : all) {
+    const NamedValues& kept = begun(*this, work.parameter, [&] {
+      NamedValues fresh;
+      fresh["step"] = no_steps();
+      fresh["square_avg"] = zeros_like(work.parameter);
+      if (s.momentum > 0) fresh["momentum_buffer"] = zeros_like(work.parameter);
+      if (centered) fresh["grad_avg"] = zeros_like(work.parameter);
+      return fresh;
+    });
+    work.steps = kept.tensor("step");
+    work.square_average = kept.tensor("square_avg");
+    if (centered) work.average = kept.tensor("grad_avg");
+    if (s.momentum > 0) work.buffer = kept.tensor("momentum_buffer");
   }
   Updates<RmspropStep, 3> updates(rmsprop_step);
   for (const Work& work : all) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "core/value_text.h"
 #include "optim/options.h"
 #include "optim/schedule_arithmetic.h"
 #include "tenon/error.h"
@@ -16,7 +17,7 @@ namespace {
 
 [[noreturn]] void wrong(const char* expected, const Value& value) {
   throw TypeError(
-      concat("must be ", expected, ", but is ", value.repr(), " (", value.type_name(), ")"));
+      concat("must be ", expected, ", but is ", short_repr(value), " (", value.type_name(), ")"));
 }
 
 double real_of(const Value& value) {

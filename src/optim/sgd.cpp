@@ -97,27 +97,25 @@ void SGD::update(ParamGroup& group) {
   step.negative_lr = static_cast<float>(-lr);
   // What is kept is looked up for all of them before anything is written.
   struct Work {
-    Tensor parameter, grad, buffer;
+    Tensor parameter, grad, buffer = {};
     bool first = false;
   };
-  std::vector<Work> all;
+  auto all = with_gradients<Work>(group);
+  const Guard guard(static_cast<const void*>(this), kStepping);
   std::unordered_map<const void*, Tensor> fresh;
-  for (const Tensor& parameter : group.params()) {
-    Work work{parameter, parameter.grad(), {}, false};
-    if (!work.grad.defined()) continue;
-    if (step.has_momentum) {
-      const NamedValues* kept = find_state(parameter);
-      const Value* buffer = kept == nullptr ? nullptr : kept->find("momentum_buffer");
-      work.first = buffer == nullptr || buffer->is_none();
-      work.buffer = work.first ? empty_like(parameter) : kept->tensor("momentum_buffer");
-      // One that is there a second time finds the buffer of the first.
-      if (work.first) {
-        const auto [place, alone] = fresh.try_emplace(parameter.cell().get(), work.buffer);
-        work.first = alone;
-        work.buffer = place->second;
-      }
+  for (Work& work : all) {
+    if (!step.has_momentum) break;
+    const NamedValues* kept = find_state(work.parameter);
+    const Value* buffer = kept == nullptr ? nullptr : kept->find("momentum_buffer");
+    work.first = buffer == nullptr || buffer->is_none();
+    work.buffer = work.first ? empty_like(work.parameter) : kept->tensor("momentum_buffer");
+    guard.check();
+    // One that is there a second time finds the buffer of the first.
+    if (work.first) {
+      const auto [place, alone] = fresh.try_emplace(work.parameter.cell().get(), work.buffer);
+      work.first = alone;
+      work.buffer = place->second;
     }
-    all.push_back(std::move(work));
   }
   Updates<SgdStep, 1> updates(sgd_step);
   for (const Work& work : all) {
@@ -127,6 +125,7 @@ void SGD::update(ParamGroup& group) {
                  work.buffer);
   }
   updates.run();
+  guard.check();
   for (const Work& work : all) {
     if (work.first) state(work.parameter)["momentum_buffer"] = work.buffer;
   }

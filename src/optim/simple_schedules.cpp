@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "core/value_text.h"
 #include "optim/schedule_arithmetic.h"
 #include "tenon/error.h"
 #include "tenon/optim/lr_scheduler.h"
@@ -23,14 +24,14 @@ std::vector<std::pair<std::int64_t, std::int64_t>> milestones_of(const Value& sa
   const Value& dict = counter ? saved.object_arguments().items()[0] : saved;
   if (dict.kind() != Value::Kind::dict) {
     throw TypeError(concat("must be a dict of milestones and how often they are there, but is ",
-                           saved.repr(), " (", saved.type_name(), ")"));
+                           short_repr(saved), " (", saved.type_name(), ")"));
   }
   std::vector<std::pair<std::int64_t, std::int64_t>> read;
   for (const auto& [milestone, times] : dict.entries()) {
     if (milestone.kind() != Value::Kind::integer || times.kind() != Value::Kind::integer ||
         times.as_int() < 0 || times.as_int() > kMaxCount) {
-      throw TypeError(concat("must be a dict of whole numbers, but has ", milestone.repr(), ": ",
-                             times.repr()));
+      throw TypeError(concat("must be a dict of whole numbers, but has ", short_repr(milestone),
+                             ": ", short_repr(times)));
     }
     read.emplace_back(milestone.as_int(), times.as_int());
   }

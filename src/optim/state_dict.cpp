@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "core/value_text.h"
 #include "optim/load_problems.h"
 #include "optim/options.h"
 #include "optim/state.h"
@@ -13,6 +14,8 @@ namespace tenon::optim {
 using nn::detail::Guard;
 
 namespace {
+
+constexpr const char* kLoading = "load_state_dict() was running";
 
 // Where parameters are in all groups together; one that comes again has its first place.
 std::unordered_map<const void*, std::int64_t> indices_of(const std::vector<ParamGroup>& groups) {
@@ -116,7 +119,7 @@ const Value& entry_of(const Value& state_dict, const char* name, Value::Kind kin
   if (found == nullptr) {
     std::string there;
     for (const auto& [key, value] : state_dict.entries())
-      there += concat(there.empty() ? "" : ", ", key.repr());
+      there += concat(there.empty() ? "" : ", ", short_repr(key));
     throw ValueError(
         concat("an optimizer's state dict has 'state' and 'param_groups', but this "
                "one has no '",
@@ -165,6 +168,7 @@ Value Optimizer::state_dict() {
 // PyTorch matches groups and parameters by position and looks no further; a shape that differs is
 // found by it in the next step, with half of the parameters updated.
 Optimizer::Plan Optimizer::plan_load(const Value& state_dict) const {
+  const Guard guard(static_cast<const void*>(this), kLoading);
   const Value& saved_state = entry_of(state_dict, "state", Value::Kind::dict, "a dict");
   const Value& saved_groups = entry_of(state_dict, "param_groups", Value::Kind::list, "a list");
   std::vector<std::string> problems;
@@ -207,8 +211,8 @@ Optimizer::Plan Optimizer::plan_load(const Value& state_dict) const {
     std::vector<NamedValues::Entry> options;
     for (const auto& [key, value] : saved[g].entries()) {
       if (key.kind() != Value::Kind::string) {
-        problems.push_back(concat("an option of parameter group ", g, " has the name ", key.repr(),
-                                  ", which is no text"));
+        problems.push_back(concat("an option of parameter group ", g, " has the name ",
+                                  short_repr(key), ", which is no text"));
       } else if (key.as_string() != "params") {
         options.emplace_back(key.as_string(), value);
       }
@@ -251,6 +255,7 @@ Optimizer::Plan Optimizer::plan_load(const Value& state_dict) const {
       plan.state.at(target.parameter).kept =
           kept_of(value, target.parameter, plan.groups[target.group]);
     } catch (const Error& error) {
+      guard.check();
       problems.push_back(concat("the state of ", named(target), ": ", error.what()));
     }
   }
@@ -260,10 +265,12 @@ Optimizer::Plan Optimizer::plan_load(const Value& state_dict) const {
 
 NamedValues Optimizer::kept_of(const Value& state, const Tensor& parameter,
                                const ParamGroup& group) const {
+  const Guard guard(static_cast<const void*>(this), kLoading);
   NamedValues all;
   for (const auto& [name, item] : state.entries()) {
     const std::string text = name.kind() == Value::Kind::string ? name.as_string() : name.repr();
     all[text] = converted(item, parameter, text == "step");
+    guard.check();  // a user-defined tensor is converted by its class
   }
   // Old files have a number for the steps.
   for (const Kept& one : kept(group)) {
@@ -305,7 +312,7 @@ void Optimizer::check_state(const Value& state, const Tensor& parameter, const s
 }
 
 void Optimizer::load_state_dict(const Value& state_dict) {
-  const Guard guard(static_cast<const void*>(this), "load_state_dict() was running");
+  const Guard guard(static_cast<const void*>(this), kLoading);
   const Value incoming = replaced(load_pre_, guard, *this, state_dict);
   if (state_->going_through != 0) {
     throw Error(concat("this ", type_name_,

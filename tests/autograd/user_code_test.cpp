@@ -101,5 +101,26 @@ TEST(AutogradUserCode, MayDoAnythingInAHook) {
   }
 }
 
+// The tensor that the graph leads to is another one now, and its gradient would be the other's.
+TEST(AutogradUserCode, ThatSwapsALeafInAHookOfItIsAnErrorAsInPyTorch) {
+  const Tensor x = ones({2}).requires_grad_(), other = ones({3}).requires_grad_();
+  const auto handle = x.register_hook([&](const Tensor&) {
+    swap_tensors(x, other);
+    return Tensor();
+  });
+  expect_error<SwapError>([&] { x.sum().backward(); }, "poisoned");
+  EXPECT_FALSE(x.grad().defined());
+  EXPECT_FALSE(other.grad().defined());
+}
+
+TEST(AutogradUserCode, ThatGivesATensorOtherDataDoesNotLeaveAGradientOfAnotherShapeOnIt) {
+  const Tensor x = ones({2}).requires_grad_();
+  const Tensor y = x * 2;
+  y.retain_grad();
+  y.set_data(ones({5}));
+  expect_error<AutogradError>([&] { y.sum().backward(); }, "shape [2]", "shape [5]");
+  EXPECT_FALSE(y.grad().defined());
+}
+
 }  // namespace
 }  // namespace tenon

@@ -5,6 +5,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/releases.h"
+
 namespace tenon {
 namespace {
 
@@ -82,6 +84,44 @@ TEST(Ref, IfAliveGivesNothingOnceTheLastReferenceIsGone) {
   EXPECT_TRUE(Ref<Watcher>::if_alive(watcher.get()));
   watcher = nullptr;
   EXPECT_FALSE(came_back);
+}
+
+TEST(Releases, DestroyWhatWasReleasedWhenTheyGo) {
+  int alive = 0;
+  {
+    Releases later;
+    {
+      const Releases::Scope scope(later);
+      for (int i = 0; i < 3; ++i) {
+        auto one = make_ref<Counted>(alive);
+        one->next = make_ref<Counted>(alive);
+      }
+      EXPECT_EQ(alive, 6);
+    }
+    make_ref<Counted>(alive);  // outside of the scope: at once
+    EXPECT_EQ(alive, 6);
+  }
+  EXPECT_EQ(alive, 0);
+}
+
+TEST(Releases, InsideOfADestructorLeaveItToThat) {
+  int alive = 0;
+  struct Outer final : RefCounted {
+    explicit Outer(int& count) : alive(count) {}
+    ~Outer() override {
+      Releases later;
+      {
+        const Releases::Scope scope(later);
+        make_ref<Counted>(alive);
+      }
+      make_ref<Counted>(alive);
+    }
+    int& alive;
+  };
+  make_ref<Outer>(alive);
+  EXPECT_EQ(alive, 0);
+  make_ref<Counted>(alive);
+  EXPECT_EQ(alive, 0);
 }
 
 TEST(Ref, ManyThreadsMayCopyAndDropOneReference) {

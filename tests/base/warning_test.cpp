@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <stdexcept>
+#include <string>
+
 #include "base/warn.h"
 
 namespace tenon {
@@ -28,6 +32,27 @@ TEST(Warning, AHandlerMaySilenceItself) {
   warn("second");
   set_warning_handler(before);
   EXPECT_EQ(said, 1);
+}
+
+TEST(Warning, OfAHandlerItselfIsDropped) {
+  int said = 0;
+  std::atomic<bool> once{false};
+  const auto before = set_warning_handler([&](const std::string&) {
+    ++said;
+    warn("of the handler");
+    warn_once(once, "of the handler, once");
+  });
+  warn("first");
+  EXPECT_EQ(said, 1);
+  EXPECT_FALSE(once);
+  warn("second");
+  EXPECT_EQ(said, 2);
+  set_warning_handler([&](const std::string&) { throw std::runtime_error("thrown"); });
+  EXPECT_THROW(warn("third"), std::runtime_error);
+  set_warning_handler([&](const std::string&) { ++said; });
+  warn("fourth");
+  EXPECT_EQ(said, 3);
+  set_warning_handler(before);
 }
 
 TEST(Warning, IsSaidOnceAndOnlyToSomebody) {

@@ -4,8 +4,9 @@
     named_braces.py COMPILER
 
 Finds them in the headers, so that a new one is tried too. One file holds a call of each with a plain list, {1, 1}, and must
-compile. Another holds the same calls with {.nobody = 1, .knows = 1} and {.nobody = 1}, one to a line, and the compiler has to
-report an error for every line. Why that is not a matter of course: Note [Braces with names] in include/tenon/shape.h.
+compile. Another holds the same calls with {.nobody = 1, .knows = 1} and {.nobody = 1}, one to a line, and the same names in the
+braces of what is constructed, T made{.nobody = 1}; the compiler has to report an error for every line. Why that is not a matter
+of course: Note [Braces with names] in include/tenon/shape.h.
 """
 import pathlib
 import re
@@ -58,8 +59,23 @@ WRONG_PLACES = [("nn::MaxPool2d(3, {.stride = 2})", "nn::MaxPool2d({.stride = 2,
                 ("nn::AvgPool2d(3, {.stride = 2})", "nn::AvgPool2d({.stride = 2, .kernel_size = 3})"),
                 ("nn::LayerNorm({3}, {.eps = 1})", "nn::LayerNorm({.eps = 1})"),
                 ("nn::make<nn::MaxPool2d>(3, {.stride = 2})", "nn::make<nn::MaxPool2d>({.stride = 2, .kernel_size = 3})"),
+                ("nn::MaxPool2d made{3, 2}", "nn::MaxPool2d made{.stride = 2, .kernel_size = 3}"),
+                ("nn::MaxPool1d made{{3}, {.stride = 2}}", "nn::MaxPool1d made{.stride = 2}"),
+                ("nn::AvgPool2d made{3, 2}", "nn::AvgPool2d made{.stride = 2, .kernel_size = 3}"),
+                ("nn::MaxUnpool2d made{3, 2}", "nn::MaxUnpool2d made{.stride = 2, .kernel_size = 3}"),
+                ("nn::LPPool2d made{2, {3, 3}}", "nn::LPPool2d made{.norm_type = 2, .kernel_size = 3}"),
+                ("nn::LayerNorm made{{3, 4}, {.eps = 1}}", "nn::LayerNorm made{.eps = 1}"),
+                ("nn::RMSNorm made{{3, 4}, {.eps = 1}}", "nn::RMSNorm made{.eps = 1}"),
                 ("zeros({2, 3}, {.dtype = float32})", "zeros({.dtype = float32})"),
                 ("load(\"a\", {.map_location = \"cpu\"})", "load(\"a\", {.map_location = {.device = \"cpu\"}})")]
+
+# Classes that have to take a list in braces themselves, and so have a constructor from one: for these g++ 12 forgets a name, and
+# takes its value (docs/divergences.md).
+LISTS_THEMSELVES = {
+    "Dims", "Shape", "PerGroup", "Params", "MapLocation", "NestedNumbers",  # what braces become
+    "Sequential", "ModuleDict<>", "ParameterDict",  # Sequential{{"fc", layer}}
+    "SGD", "Adam", "AdamW", "RMSprop", "Adagrad",  # SGD({{.params = p}}), which an array would make ambiguous
+}
 
 PROLOGUE = """#include <tenon/tenon.h>
 using namespace tenon;
@@ -207,6 +223,26 @@ def with_names(listed):
     return ["{" + ", ".join(f".{name} = {value}" for name, value in zip(("nobody", "knows", "of"), [first, *rest])) + "}", f"{{.nobody = {first}}}"]
 
 
+def constructed(expressions):
+    """T made{.nobody = ...} for each constructor: with the elements of its list, and with its arguments."""
+    own = [f"{name} made(${value}$)" for name in ("Dims", "Shape", "ConvPadding", "OutputSize", "ScaleFactor", "Params", "PerGroup", "MapLocation", "NestedNumbers")
+           for pattern, value in LISTS if re.fullmatch(pattern, name)]
+    found = {}
+    for one in expressions + own:
+        made = re.fullmatch(r"(\S+) made\((.*)\)", one)
+        if not made:
+            continue
+        elements = split_arguments(re.search(r"\$(.*)\$", made.group(2)).group(1))
+        arguments = split_arguments(re.sub(r"\$(.*)\$", r"{\1}", made.group(2)))
+        for values in (elements, elements[:1], arguments, arguments[:-1]):
+            if len(values) == 1 and made.group(1).split("::")[-1] in LISTS_THEMSELVES:
+                continue
+            named = ", ".join(f".{name} = {value}" for name, value in zip(("nobody", "knows", "of", "all", "these"), values))
+            if named:
+                found[f"{made.group(1)} made{{{named}}}"] = None
+    return list(found)
+
+
 def lines_with_errors(compiler, lines):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "snippets.cpp"
@@ -225,7 +261,7 @@ def main():
     before = PROLOGUE.strip().split("\n")
     plain = [re.sub(r"\$(.*)\$", r"{\1}", one) for one in expressions] + [right for right, _ in WRONG_PLACES]
     wrong = [re.sub(r"\$.*\$", lambda _, named=named: named, one) for one in expressions for named in with_names(re.search(r"\$(.*)\$", one).group(1))]
-    wrong += [mistake for _, mistake in WRONG_PLACES]
+    wrong += [mistake for _, mistake in WRONG_PLACES] + constructed(expressions)
     body = lambda all_of_them: before + [f"void f{i}() {{ {one}; }}" for i, one in enumerate(all_of_them)]
     reported, done = lines_with_errors(compiler, body(plain))
     if done.returncode != 0:

@@ -1,5 +1,7 @@
 // swap_tensors: what moves, what stays, and when it is refused.
+#include <functional>
 #include <thread>
+#include <utility>
 
 #include "core/body_editor.h"
 #include "support/matchers.h"
@@ -260,6 +262,45 @@ TEST(SwapTensors, APayloadThatFlattenMakesAnewIsLookedThrough) {
   swap_tensors(w, plain);
   EXPECT_EQ(w.as<Computing>(), nullptr);
   EXPECT_NE(plain.as<Computing>(), nullptr);
+}
+
+// Its class does something when its payload is asked for.
+class Acting final : public Wrapper<Acting> {
+ public:
+  Acting(Tensor payload, std::function<void()> act)
+      : Wrapper(payload), elem(std::move(payload)), deed(std::move(act)) {}
+  void for_each_payload(const std::function<void(const Tensor&)>& visit) const override {
+    if (const auto once = std::exchange(deed, nullptr)) once();
+    visit(elem);
+  }
+  Tensor elem;
+  mutable std::function<void()> deed;
+};
+
+TEST(SwapTensors, APayloadThatSwapsItsTensorMeanwhileIsAnError) {
+  Tensor a;
+  const Tensor b = ones({3});
+  a = make_tensor<Acting>(ones({2}), [&] { swap_tensors(a, ones({5})); });
+  expect_error<SwapError>([&] { swap_tensors(a, b); }, "while the swap was being checked");
+  EXPECT_EQ(a.numel(), 5);
+  EXPECT_EQ(b.numel(), 3);
+}
+
+TEST(SwapTensors, APayloadThatNamesAnotherTensorMeanwhileIsAnError) {
+  for (const bool to_another : {false, true}) {
+    Tensor a, b = ones({3});
+    a = make_tensor<Acting>(ones({2}), [&] { a = b = to_another ? ones({5}) : Tensor(); });
+    expect_error<SwapError>([&] { swap_tensors(a, b); }, "while the swap was being checked");
+  }
+}
+
+TEST(SwapTensors, APayloadThatTakesAViewMeanwhileIsRefused) {
+  Tensor view;
+  const Tensor b = ones({3});
+  const Tensor a = make_tensor<Acting>(ones({2}), [&] { view = b.view({3, 1}); });
+  expect_error<SwapError>([&] { swap_tensors(a, b); }, "1 live view");
+  EXPECT_TRUE(view.base().is(b));
+  EXPECT_EQ(b.numel(), 3);
 }
 
 TEST(SwapTensors, RefusesWhatWouldOwnItselfThroughItsHistory) {

@@ -11,7 +11,9 @@ import os
 import re
 import sys
 
-import growth  # noqa: F401 (registers its cases)
+import costs  # noqa: F401 (registers its cases)
+import growth  # noqa: F401
+import readers  # noqa: F401
 import wrong  # noqa: F401
 from cases import CASES, allowed
 from pickles import write
@@ -35,13 +37,14 @@ def write_folder(path, files):
     return size
 
 
-def write_all(folder, only=""):
+def write_all(folder, only="", large=True):
+    """`large`: also the second size of a case, which is there for what it costs."""
     os.makedirs(folder, exist_ok=True)
     entries = []
     for one in CASES:
         if not re.search(only, one.name):
             continue
-        for i, size in enumerate(one.sizes):
+        for i, size in enumerate(one.sizes if large else one.sizes[:1]):
             stem = one.name + (f".{('small', 'large')[i]}" if len(one.sizes) == 2 else "")
             content = one.make(size) if size is not None else one.make()
             if isinstance(content, dict):

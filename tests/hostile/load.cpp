@@ -1,7 +1,9 @@
 // load() and save() as a program calls them that is handed a file it does not trust: what the
 // command does not do, and errors as the library words them.
 //
-// usage: hostile_load [--inert] [--mmap] [--filter NAME] IN [OUT]
+// usage: hostile_load [--inert] [--mmap] [--filter NAME] [--path PATH] [--repr] [--equal] [--read] IN [OUT]
+//
+// --repr: writes the value out. --equal: loads it again, and compares. --read: opens it first, and reads every tensor.
 //
 // Exit: 0 done, 2 wrong usage, 3 refused, with what() on standard error as it is, 4 no memory.
 #include <tenon/tenon.h>
@@ -12,8 +14,21 @@
 #include <string_view>
 #include <vector>
 
+namespace {
+
+void read_all(const std::string& file, bool inert) {
+  const tenon::Checkpoint checkpoint = tenon::Checkpoint::open(file, {.inert = inert});
+  for (std::size_t i = 0; i < checkpoint.tensors().size(); ++i)
+    checkpoint.read(i, [](std::span<const std::byte>) {});
+  checkpoint.load({.map_location = "meta"});
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   tenon::LoadOptions options;
+  options.map_location = "cpu";
+  bool repr = false, equal = false, read = false;
   std::vector<std::string> files;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
@@ -21,6 +36,14 @@ int main(int argc, char** argv) {
       options.inert = true;
     else if (word == "--mmap")
       options.mmap = true;
+    else if (word == "--repr")
+      repr = true;
+    else if (word == "--equal")
+      equal = true;
+    else if (word == "--read")
+      read = true;
+    else if (word == "--path" && i + 1 < argc)
+      options.path = argv[++i];
     else if (word == "--filter" && i + 1 < argc)
       options.filter = [wanted = std::string(argv[++i])](std::string_view name) {
         return name == wanted;
@@ -30,8 +53,11 @@ int main(int argc, char** argv) {
   }
   if (files.empty() || files.size() > 2) return 2;
   try {
+    if (read) read_all(files[0], options.inert);
     const tenon::Value value = tenon::load(files[0], options);
-    if (files.size() == 2) tenon::save(value, files[1]);
+    if (repr) value.repr();
+    if (equal && !(value == tenon::load(files[0], options))) return 3;
+    if (files.size() == 2) tenon::save(value, files[1], {.durable = false});
   } catch (const tenon::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 3;

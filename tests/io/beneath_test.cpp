@@ -18,9 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+int open_in(const Beneath& folder, const std::string& name) {
+  std::uint64_t parts = 0;
+  return folder.open(name, parts);
+}
+
 // What is in the file, or the error.
 std::string opened(const Beneath& folder, const std::string& name) {
-  const int descriptor = folder.open(name);
+  const int descriptor = open_in(folder, name);
   if (descriptor < 0) return std::generic_category().message(errno);
   char text[100];
   const ssize_t n = ::read(descriptor, text, sizeof text);
@@ -45,6 +50,19 @@ class BeneathTest : public testing::Test {
   }
   const TempDir dir;
 };
+
+TEST_F(BeneathTest, NamesOfThousandsOfPartsAreNotWalked) {
+  std::string there;
+  for (int i = 0; i < 550; ++i) there += "sub/../";
+  link(there + "a", "in/long");
+  link("sub/../a", "in/short");
+  const Beneath folder(dir.file("in"));
+  EXPECT_EQ(opened(folder, "short"), "a");
+  EXPECT_EQ(opened(folder, "long"), std::generic_category().message(ELOOP));
+  std::uint64_t parts = 0;
+  ::close(folder.open("short", parts));
+  EXPECT_EQ(parts, 4u);
+}
 
 TEST_F(BeneathTest, FilesAndLinksThatStayInsideAreOpened) {
   link("sub/b", "in/link");
@@ -88,15 +106,15 @@ TEST_F(BeneathTest, WhatIsNotThereOrIsNoFileSaysSo) {
   link("loop", "in/loop");
   link("none", "in/dangling");
   const Beneath folder(dir.file("in"));
-  EXPECT_EQ(folder.open("none"), -1);
+  EXPECT_EQ(open_in(folder, "none"), -1);
   EXPECT_EQ(errno, ENOENT);
-  EXPECT_EQ(folder.open("none/x"), -1);
+  EXPECT_EQ(open_in(folder, "none/x"), -1);
   EXPECT_EQ(errno, ENOENT);
-  EXPECT_EQ(folder.open("dangling"), -1);
+  EXPECT_EQ(open_in(folder, "dangling"), -1);
   EXPECT_EQ(errno, ENOENT);
-  EXPECT_EQ(folder.open("a/x"), -1);
+  EXPECT_EQ(open_in(folder, "a/x"), -1);
   EXPECT_EQ(errno, ENOTDIR);
-  EXPECT_EQ(folder.open("loop"), -1);
+  EXPECT_EQ(open_in(folder, "loop"), -1);
   EXPECT_EQ(errno, ELOOP);
   expect_error<IoError>([&] { Beneath(dir.file("none")); }, "cannot open the folder");
 }

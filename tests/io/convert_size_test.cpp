@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "io/hand_made.h"
+#include "io/tensors.h"
 #include "support/matchers.h"
 #include "support/temp_dir.h"
 #include "tenon/checkpoint.h"
@@ -53,6 +54,19 @@ TEST(ConvertSize, MuchMoreThanIsStoredIsRefusedUnlessAskedFor) {
   EXPECT_LT(convert(path, dir.file("out.pth"), {}).bytes, 100'000u);
 }
 
+TEST(PackingCost, IsOfElementsThatLieApart) {
+  constexpr std::int64_t kAny = std::int64_t{1} << 62;
+  EXPECT_EQ(packing_cost({100, 8}, {8, 1}, float32), 3200u);
+  EXPECT_EQ(packing_cost({1000}, {0}, float32), 4000u);            // one element again and again
+  EXPECT_EQ(packing_cost({100, 8}, {16, 2}, uint8), 800u);         // every second one
+  EXPECT_EQ(packing_cost({100, 100}, {1, 100}, uint8), 160'000u);  // transposed
+  EXPECT_EQ(packing_cost({2, 2, 2, 2}, {0, 1, 0, 1}, uint8), 256u);
+  EXPECT_EQ(packing_cost({0, 2}, {1, kAny}, float32), 0u);  // strides of nothing may be anything
+  EXPECT_EQ(packing_cost({0, kAny, kAny}, {1, 1, 1}, float32), 0u);
+  EXPECT_EQ(packing_cost({2, 2}, {kAny, 1}, uint8), 4u * 16u);
+  EXPECT_EQ(packing_cost({}, {}, float32), 4u);
+}
+
 TEST(ConvertSize, AGibibyteAlwaysMayBe) {
   const TempDir dir;
   const std::string path = dir.write("in.pth", repeating(4, std::int64_t{200} << 20));
@@ -102,6 +116,24 @@ TEST(ConvertSize, ATensorThatCannotBeCountedInAWiderDTypeIsRefused) {
                                "overflow");
     }
   }
+}
+
+TEST(ConvertSize, MemoryOfAnElementThatIsNegatedInAnotherDTypeIsOfBoth) {
+  // The negative is taken after the conversion, so that both dtypes are there at once.
+  const TempDir dir;
+  constexpr std::uint64_t n = 100'000, apart = 2 * n - 1;
+  const Tensor negative = ones({n}, {.dtype = complex64}).conj().imag();
+  ASSERT_TRUE(negative.is_neg());
+  const std::string path = dir.file("in.pth"), to = dir.file("out.safetensors");
+  save(Value::dict({{"a", negative}}), path, {.durable = false});
+  ConvertOptions options{.dtype = float64, .memory = apart * (4 + 8) - 1};
+  options.save.durable = false;
+  expect_error<ValueError>([&] { convert(path, to, options); },
+                           std::to_string(apart * (4 + 8)) + " bytes of memory", "allow more");
+  EXPECT_FALSE(std::filesystem::exists(to));
+  ++options.memory;
+  convert(path, to, options);
+  EXPECT_EQ(load(to).at("a").as_tensor().dtype(), float64);
 }
 
 TEST(ConvertSize, WhatIsDeflatedCountsAsItIsStored) {

@@ -63,7 +63,8 @@ class SaveFaults : public testing::TestWithParam<Kind> {
   static SaveReport save_by(FileSystem& system, const Value& value, const std::string& path,
                             const SaveOptions& options) {
     MemorySupply supply;
-    return save_with(system, supply, value, path, options);
+    ReadMeter meter = meter_of_saving(value, format_of(path, options));
+    return save_with(system, {supply, meter}, value, path, options);
   }
   static std::string differ(double fill, const std::string& path) {
     return SameValues().differ(state(fill), load(path));
@@ -85,7 +86,7 @@ class SaveFaults : public testing::TestWithParam<Kind> {
     FaultyFileSystem system([&](std::string_view call) {
       ++call_number;
       if (from_there_on ? call_number < k : call_number != k) {
-        renames += call == "rename" ? 1 : 0;
+        renames += call == "rename" || call == "renameat2" ? 1 : 0;
         return 0;
       }
       if (failed.empty()) failed = call;

@@ -68,6 +68,16 @@ void expect_noted(const Value& value, const std::string& part) {
   expect_error<ValueError>([&] { save_to_memory(value, strict); }, part);
 }
 
+TEST(SaveSafetensors, MegabytesOfTextAreWrittenBesideTheTensors) {
+  const std::string text(std::size_t{15} << 20, 't');
+  const Value state = Value::dict(
+      {{"w", ones({4})}, {"tokenizer", text}, {"bytes", Value::bytes(text.substr(0, 1 << 20))}});
+  const auto bytes = save_to_memory(state, {.format = FileFormat::safetensors});
+  const Value back = Checkpoint::open(bytes).load();
+  EXPECT_EQ(back.find("tokenizer")->as_string(), text);
+  EXPECT_EQ(back.find("bytes")->as_bytes().size(), std::size_t{1} << 20);
+}
+
 TEST(SaveSafetensors, TensorsLieWhereTheirElementsMay) {
   std::vector<Value::Entry> entries;
   int i = 0;

@@ -198,8 +198,9 @@ TEST(Save, MoreValuesOrStoragesThanAreReadAreRefused) {
                            "268435456");
   Pickled many;
   many.storages.resize(1'000'000);
-  expect_error<ValueError>([&] { plan_archive("archive", std::move(many)); }, "1000000 storages",
-                           ".shard_size");
+  ReadMeter cost = ReadMeter::of_saving();
+  expect_error<ValueError>([&] { plan_archive("archive", std::move(many), cost); },
+                           "1000000 storages", ".shard_size");
 }
 
 TEST(Save, IntoMemoryIsTheFileWithAnotherNameInside) {

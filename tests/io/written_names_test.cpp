@@ -29,11 +29,12 @@ std::string safetensors_with(const std::string& values) {
 }
 
 TEST(WrittenNames, OnlyNamesOfTheTableAreWritten) {
-  PickleWriter out;
+  ReadMeter meter = ReadMeter::of_saving();
+  PickleWriter out(meter);
   out.global("torch", "per_tensor_affine");
   out.global("torch._utils", "_rebuild_tensor_v2");
   out.global("torch", "FloatStorage");
-  const std::string before = out.bytes();
+  const std::string before(out.bytes());
   EXPECT_THROW(out.global("os", "system"), TypeError);
   EXPECT_THROW(out.global("torch", kEvil), TypeError);
   EXPECT_THROW(out.global("torch", "per_x"), TypeError);

@@ -57,6 +57,18 @@ TEST(Braces, OfNumbersWhereOptionsStandDoNotCompile) {
   EXPECT_FALSE(TakesTwoLists<AvgPool2d>);
 }
 
+TEST(Braces, OfALayerItselfHoldItsArguments) {
+  const std::int64_t n = 3;
+  EXPECT_EQ(MaxPool2d({n, 2}).kernel_size, (Dims{3, 2}));
+  EXPECT_EQ((MaxPool2d{{3, 2}, {.stride = 1}}.kernel_size), (Dims{3, 2}));
+  // The same as in parentheses.
+  EXPECT_EQ((MaxPool2d{3, 2}.repr()), MaxPool2d(3, 2).repr());
+  EXPECT_EQ((AvgPool2d{3, 2}.repr()), AvgPool2d(3, 2).repr());
+  EXPECT_EQ((MaxUnpool2d{3, 2}.repr()), MaxUnpool2d(3, 2).repr());
+  EXPECT_EQ((LayerNorm{{n, 4}, {.eps = 2}}.repr()), LayerNorm({3, 4}, {.eps = 2}).repr());
+  EXPECT_EQ(RMSNorm{n}.normalized_shape, Dims{3});
+}
+
 class Late final : public Layer {
  public:
   Child<Linear> fc{this, "fc"};

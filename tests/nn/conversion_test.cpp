@@ -1,7 +1,11 @@
 // Module::to and its kin: what becomes what, and what stays the same tensor, under each policy.
 #include "tenon/nn/conversion.h"
 
+#include <functional>
+#include <optional>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "support/matchers.h"
 #include "support/modules.h"
@@ -362,6 +366,54 @@ TEST(ConversionOfKnots, KeepsWhatIsOneTensorOrShareMemory) {
     EXPECT_TRUE(net.b.get().is(net.a) && net.same.get().is(net.mean));
     net.to_empty(Device::cpu());
     net.expect_knots();
+  }
+}
+
+// Its class does something when it is asked what it is made of, which a swap has to ask.
+class Looking final : public Wrapper<Looking> {
+ public:
+  explicit Looking(Tensor payload) : Wrapper(payload), elem(std::move(payload)) {}
+  static Tensor unwrap(const Tensor& tensor) {
+    const auto* looking = tensor.as<Looking>();
+    return looking != nullptr ? looking->elem : tensor;
+  }
+  std::optional<Value> dispatch(const OpCall& call) const override {
+    const Value result = call.call_with(unwrap);
+    if (!call.is_any<op::detach, op::to_copy, op::clone>()) return result;
+    return make_tensor<Looking>(result.as_tensor());
+  }
+  std::optional<Flattened> flatten() const override {
+    if (deed) deed();
+    return Flattened{{{"elem", elem}}, 1.0};
+  }
+  Tensor elem;
+  static inline std::function<void()> deed;
+};
+
+TEST(ConversionBySwapping, IsRefusedForAViewThatIsTakenWhileItLooksIntoAnotherTensor) {
+  struct Pair final : Module {
+    Parameter plain{this, "plain", ones({2})};
+    Parameter looking{this, "looking", make_parameter(make_tensor<Looking>(ones({2})))};
+  };
+  for (int when = 1; when < 20; ++when) {
+    Pair net;
+    Tensor view;
+    int calls = 0;
+    Looking::deed = [&] {
+      if (++calls == when) view = net.plain->view({2, 1});
+    };
+    const SwapOnConversionScope swaps;
+    std::string refused;
+    try {
+      net.double_();
+    } catch (const SwapError& error) {
+      refused = error.what();
+    }
+    Looking::deed = nullptr;
+    if (!view.defined()) break;
+    EXPECT_THAT(refused, testing::HasSubstr("1 live view")) << when;
+    EXPECT_EQ(net.plain->dtype(), float32) << when;
+    EXPECT_TRUE(view.base().is(net.plain.get())) << when;
   }
 }
 

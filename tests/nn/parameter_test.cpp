@@ -1,5 +1,10 @@
 #include "tenon/nn/parameter.h"
 
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "support/matchers.h"
 #include "support/wrappers.h"
 
@@ -66,6 +71,47 @@ TEST(Parameter, NeedsADetachThatReturnsTheClass) {
                           "detach()", "same type", "Tensor");
   expect_error<TypeError>([] { make_parameter(make_tensor<Returns>(ones({2}))); }, "Returns",
                           "itself");
+}
+
+TEST(Parameter, OfAUserDefinedClassIsTrainedLikeAPlainOneAndKeepsItsClass) {
+  using Make = std::function<std::unique_ptr<optim::Optimizer>(const std::vector<Tensor>&)>;
+  const std::vector<Make> optimizers{
+      [](const auto& p) { return std::make_unique<optim::SGD>(p, optim::SGDOptions{.lr = 0.1}); },
+      [](const auto& p) {
+        return std::make_unique<optim::SGD>(p, optim::SGDOptions{.lr = 0.1, .momentum = 0.9});
+      },
+      [](const auto& p) { return std::make_unique<optim::Adam>(p); },
+      [](const auto& p) { return std::make_unique<optim::AdamW>(p); },
+      [](const auto& p) { return std::make_unique<optim::RMSprop>(p); },
+      [](const auto& p) { return std::make_unique<optim::Adagrad>(p); }};
+  const auto plain = [](const Tensor& tensor) {
+    const auto* logging = tensor.as<LoggingTensor>();
+    return logging != nullptr ? logging->elem : tensor;
+  };
+  const Tensor x = rand({2, 3});
+  for (const Make& make_optimizer : optimizers) {
+    std::vector<std::string> log;
+    Linear expected(3, 2), net(3, 2);
+    for (const auto& [name, value] : expected.named_parameters())
+      net.register_parameter(
+          name, make_parameter(make_tensor<LoggingTensor>(value.detach().clone(), log)));
+    for (Linear* each : {&expected, &net}) {
+      const auto optimizer = make_optimizer(each->parameters());
+      for (int i = 0; i < 3; ++i) {
+        optimizer->zero_grad();
+        // (Of linear, which is made of others, a class that answers for it has no gradient.)
+        const Tensor y = (each->weight * x).sum({1}) + each->bias;
+        (y * y).sum().backward();
+        optimizer->step();
+      }
+    }
+    for (const auto& [name, value] : expected.named_parameters()) {
+      const Tensor trained = net.get_parameter(name);
+      ASSERT_NE(trained.as<LoggingTensor>(), nullptr);
+      EXPECT_TRUE(trained.is_parameter());
+      EXPECT_TRUE(allclose(plain(trained), value.detach())) << name;
+    }
+  }
 }
 
 }  // namespace

@@ -10,14 +10,16 @@ namespace {
 struct Subject {
   std::string name;
   std::shared_ptr<Module> module;
-  // The result for inputs that require grad.
+  // The result for the inputs.
   std::function<Tensor()> forward;
   // Whether the pass saves a weight. The gradient of an embedding needs none of it, and an instance
   // norm saves what it has made of its weights, once for each item.
   bool saves = true;
 };
 
-Tensor input(const Shape& shape) { return randn(shape).requires_grad_(); }
+bool inputs_require_grad = true;
+
+Tensor input(const Shape& shape) { return randn(shape).requires_grad_(inputs_require_grad); }
 
 Tensor first(const Tensor& result) { return result; }
 template <class... T>
@@ -141,8 +143,9 @@ void add_attention(std::vector<Subject>& all) {
                         query, other));
 }
 
-std::vector<Subject> all_layers() {
+std::vector<Subject> all_layers(bool require_grad = true) {
   manual_seed(7);
+  inputs_require_grad = require_grad;
   std::vector<Subject> all;
   add_dense(all);
   add_norms(all);
@@ -194,10 +197,38 @@ TEST(SwappedLayers, AreRefusedWhileTheirWeightsAreSavedAndGoBackwardsStill) {
   }
 }
 
+// What only the gradient of an input needs is not saved, so that a weight may be swapped (PyTorch
+// refuses some layers all the same): the pass is refused instead.
+TEST(SwappedLayers, OfPlainInputsAreRefusedOrTheirPassIs) {
+  int converted = 0, refused = 0;
+  for (const Subject& one : all_layers(false)) {
+    SCOPED_TRACE(one.name);
+    one.forward().sum().backward();
+    const auto expected = gradients_of(*one.module);
+    const Tensor result = one.forward();
+    const SwapOnConversionScope swap;
+    bool saved = false;
+    for (const Tensor& parameter : one.module->parameters())
+      saved = saved || parameter.body().live_saves() != 0;
+    if (saved) {
+      ++refused;
+      expect_error<SwapError>([&] { one.module->double_(); }, "Couldn't swap", "backward pass");
+      result.sum().backward();
+      expect_same(gradients_of(*one.module), expected);
+    } else {
+      ++converted;
+      one.module->double_();
+      expect_error<SwapError>([&] { result.sum().backward(); }, "poisoned by swap_tensors");
+    }
+  }
+  EXPECT_GT(converted, 20);
+  EXPECT_GT(refused, 5);
+}
+
 // One after another, buffers too: either it is saved and refused, or the pass that would need it where
 // it is says so. Never is there a gradient that is wrong.
-TEST(SwappedLayers, GiveNoWrongGradientWhicheverTensorIsSwapped) {
-  for (const Subject& one : all_layers()) {
+void expect_no_wrong_gradient(bool inputs_with_grad) {
+  for (const Subject& one : all_layers(inputs_with_grad)) {
     SCOPED_TRACE(one.name);
     one.forward().sum().backward();
     const auto expected = gradients_of(*one.module);
@@ -223,6 +254,10 @@ TEST(SwappedLayers, GiveNoWrongGradientWhicheverTensorIsSwapped) {
       }
     }
   }
+}
+
+TEST(SwappedLayers, GiveNoWrongGradientWhicheverTensorIsSwapped) {
+  for (const bool inputs_with_grad : {true, false}) expect_no_wrong_gradient(inputs_with_grad);
 }
 
 }  // namespace

@@ -448,6 +448,45 @@ void expect_agreement(const Named<OfTwo>& operators) {
   }
 }
 
+using Factory = std::function<Tensor(DType, Device)>;
+
+Named<Factory> factories() {
+  return {
+      {"empty", [](DType t, Device d) { return empty({2}, {.dtype = t, .device = d}); }},
+      {"zeros", [](DType t, Device d) { return zeros({2}, {.dtype = t, .device = d}); }},
+      {"ones", [](DType t, Device d) { return ones({2}, {.dtype = t, .device = d}); }},
+      {"full 1.5", [](DType t, Device d) { return full({2}, 1.5, {.dtype = t, .device = d}); }},
+      {"full 300", [](DType t, Device d) { return full({2}, 300, {.dtype = t, .device = d}); }},
+      {"arange", [](DType t, Device d) { return arange(5, {.dtype = t, .device = d}); }},
+      {"arange 1.5", [](DType t, Device d) { return arange(1.5, {.dtype = t, .device = d}); }},
+      {"eye", [](DType t, Device d) { return eye(3, {.dtype = t, .device = d}); }},
+      {"linspace", [](DType t, Device d) { return linspace(0, 1, 3, {.dtype = t, .device = d}); }},
+      {"rand", [](DType t, Device d) { return rand({2}, {.dtype = t, .device = d}); }},
+      {"randn", [](DType t, Device d) { return randn({2}, {.dtype = t, .device = d}); }},
+      {"randint", [](DType t, Device d) { return randint(5, {2}, {.dtype = t, .device = d}); }},
+      {"zeros_like",
+       [](DType t, Device d) { return zeros_like(empty({2}, {.dtype = t, .device = d})); }},
+      {"ones_like",
+       [](DType t, Device d) { return ones_like(empty({2}, {.dtype = t, .device = d})); }},
+      {"full_like",
+       [](DType t, Device d) { return full_like(empty({2}, {.device = d}), 1, {.dtype = t}); }},
+      {"fill_", [](DType t, Device d) { return empty({2}, {.dtype = t, .device = d}).fill_(1); }},
+      {"zero_", [](DType t, Device d) { return empty({2}, {.dtype = t, .device = d}).zero_(); }},
+  };
+}
+
+TEST(MetaDtypes, FactoriesAgreeWithTheCpuForEveryDtype) {
+  for (const DType dtype : every_dtype()) {
+    for (const auto& [name, make] : factories()) {
+      EXPECT_EQ(outcome_of([&] { return make(dtype, Device::cpu()); }),
+                outcome_of([&] { return make(dtype, Device::meta()); }))
+          << name << " of " << repr(dtype);
+    }
+    // As in PyTorch, which writes zeros as bytes.
+    EXPECT_EQ(zeros({2}, {.dtype = dtype, .device = Device::meta()}).dtype(), dtype);
+  }
+}
+
 TEST(MetaDtypes, FunctionsOfElementsAgreeWithTheCpuForEveryDtype) { expect_agreement(pointwise()); }
 
 TEST(MetaDtypes, FunctionsOfTwoElementsAgreeWithTheCpuForEveryPairOfDtypes) {

@@ -170,6 +170,141 @@ TEST(OptimizerUserCode, MayAddGroupsWhileGradientsAreSetToZero) {
   EXPECT_EQ(sgd.param_groups().size(), 21U);
 }
 
+Tensor with_busy_grad() {
+  const Tensor parameter = nn::make_parameter(make_tensor<BusyTensor>(ones({2})));
+  parameter.set_grad(make_tensor<BusyTensor>(ones({2})));
+  return parameter;
+}
+
+// Whatever a gradient's operator does at whichever of its calls: the step ends, or is an error.
+TEST(OptimizerUserCode, MayDoAnythingWhileAGroupIsUpdatedOrItsGradientsAreSetToZero) {
+  using Made = std::unique_ptr<Optimizer>;
+  const std::vector<std::function<Made(Params)>> kinds{
+      [](Params p) { return Made(new SGD(std::move(p), {.lr = 0.1, .momentum = 0.9})); },
+      [](Params p) { return Made(new Adam(std::move(p), {.lr = 0.1, .amsgrad = true})); },
+      [](Params p) { return Made(new Adagrad(std::move(p), {.lr = 0.1})); },
+      [](Params p) { return Made(new RMSprop(std::move(p), {.momentum = 0.9, .centered = true})); },
+  };
+  const std::vector<std::function<void(Made&)>> deeds{
+      [](Made& one) { one->param_groups().clear(); },
+      [](Made& one) {
+        for (int i = 0; i < 20; ++i) one->param_groups().push_back(one->param_groups()[0]);
+      },
+      [](Made& one) {
+        for (int i = 0; i < 50; ++i) one->param_groups()[0]["x" + std::to_string(i)] = 1;
+      },
+      [](Made& one) {
+        for (const Tensor& parameter : one->param_groups()[0].params()) one->state(parameter) = {};
+        one->param_groups().clear();
+      },
+      [](Made& one) { one.reset(); },
+  };
+  const std::vector<std::function<void(Optimizer&)>> runs{
+      [](Optimizer& one) { one.step(); },
+      [](Optimizer& one) { one.zero_grad({.set_to_none = false}); },
+  };
+  const AtEnd end;
+  for (const auto& kind : kinds) {
+    for (const auto& each : deeds) {
+      for (const auto& run : runs) {
+        for (int when = 0; when < 12; ++when) {
+          Made one = kind(Params{with_busy_grad(), with_busy_grad()});
+          Optimizer& itself = *one;
+          int calls = 0;
+          const std::function<void()> act = [&] {
+            if (calls++ == when) {
+              each(one);
+            } else {
+              deed = act;
+            }
+          };
+          deed = act;
+          try {
+            run(itself);
+          } catch (const Error&) {
+            EXPECT_GT(calls, 0);
+          }
+          deed = nullptr;
+          if (one) one->zero_grad();
+        }
+      }
+    }
+  }
+}
+
+TEST(OptimizerUserCode, ThatDestroysTheOptimizerWhileItsStateIsConvertedIsAnError) {
+  const AtEnd end;
+  Adam source({with_busy_grad(), with_busy_grad()}, {.lr = 0.1});
+  source.step();
+  Value state = source.state_dict();
+  const auto wide = [] { return nn::make_parameter(ones({2}, {.dtype = float64})); };
+  auto adam = std::make_unique<Adam>(Params{wide(), wide()}, AdamOptions{.lr = 0.1});
+  Adam& itself = *adam;
+  for (const Tensor& parameter : source.param_groups()[0].params())
+    source.state(parameter)["exp_avg"] = make_tensor<BusyTensor>(ones({2}));
+  state = source.state_dict();
+  deed = [&] { adam.reset(); };
+  EXPECT_THAT(message_of<Error>([&] { itself.load_state_dict(state); }),
+              HasSubstr("was destroyed by user code"));
+}
+
+// A handler of warnings for as long as there is one.
+struct Listening {
+  explicit Listening(WarningHandler handler) : before(set_warning_handler(std::move(handler))) {}
+  ~Listening() { set_warning_handler(before); }
+  WarningHandler before;
+};
+
+TEST(OptimizerUserCode, InAHandlerOfWarningsMayAddTheSameGroupOrDestroyTheOptimizer) {
+  const Tensor twice = parameter_with_grad();
+  auto sgd = std::make_unique<SGD>(Params{parameter_with_grad()}, SGDOptions{.lr = 0.1});
+  SGD& itself = *sgd;
+  const auto add = [&] { itself.add_param_group(SGDGroup{.params = {twice, twice}}); };
+  {
+    const Listening listening(
+        [&](const std::string&) { itself.add_param_group(SGDGroup{.params = {twice}}); });
+    EXPECT_THAT(message_of<ValueError>(add), HasSubstr("more than one parameter group"));
+    EXPECT_EQ(sgd->param_groups().size(), 2U);
+    sgd->param_groups().pop_back();
+  }
+  const Listening listening([&](const std::string&) { sgd.reset(); });
+  EXPECT_THAT(message_of<Error>(add), HasSubstr("was destroyed by user code"));
+}
+
+TEST(SchedulerUserCode, InAHandlerOfWarningsThatDestroysItOrTheOptimizerIsAnError) {
+  for (const bool optimizer : {false, true}) {
+    auto sgd = std::make_unique<SGD>(Params{parameter_with_grad()}, SGDOptions{.lr = 0.1});
+    auto steps = std::make_unique<lr_scheduler::StepLR>(*sgd, 3);
+    auto plateau = std::make_unique<lr_scheduler::ReduceLROnPlateau>(*sgd);
+    lr_scheduler::StepLR& these = *steps;
+    lr_scheduler::ReduceLROnPlateau& that = *plateau;
+    const Listening listening([&](const std::string&) {
+      if (optimizer) {
+        sgd.reset();
+      } else {
+        steps.reset();
+        plateau.reset();
+      }
+    });
+    const auto one = [&] { (void)these.get_lr(); };
+    const auto other = [&] { that.step(1.0, 3); };
+    if (optimizer) {
+      EXPECT_THAT(message_of<Error>(one), HasSubstr("was destroyed by user code"));
+      sgd = std::make_unique<SGD>(Params{parameter_with_grad()}, SGDOptions{.lr = 0.1});
+      plateau = std::make_unique<lr_scheduler::ReduceLROnPlateau>(*sgd);
+      auto& itself = *plateau;
+      EXPECT_THAT(message_of<Error>([&] { itself.step(1.0, 3); }),
+                  HasSubstr("was destroyed by user code"));
+      continue;
+    }
+    EXPECT_THAT(message_of<Error>(other), HasSubstr("was destroyed by user code"));
+    steps = std::make_unique<lr_scheduler::StepLR>(*sgd, 3);
+    auto& itself = *steps;
+    EXPECT_THAT(message_of<Error>([&] { (void)itself.get_lr(); }),
+                HasSubstr("was destroyed by user code"));
+  }
+}
+
 TEST(SchedulerUserCode, MayAddGroupsOrStepAgain) {
   const std::vector<std::function<void(SGD&, lr_scheduler::LRScheduler*)>> deeds{
       [](SGD& sgd, auto*) { add_groups(sgd); },
@@ -233,6 +368,34 @@ TEST(ScalerUserCode, MayUpdateTheScalerWhileGradientsAreUnscaled) {
   deed = [&] { scaler.update(2.0); };
   scaler.unscale_(sgd);
   EXPECT_EQ(scaler.get_scale(), 2.0);
+}
+
+TEST(ScalerUserCode, ThatDestroysTheOptimizerOrTheScalerIsAnError) {
+  const AtEnd end;
+  for (const bool unscale : {false, true}) {
+    auto sgd = std::make_unique<SGD>(Params{with_busy_grad()}, SGDOptions{.lr = 0.5});
+    SGD& itself = *sgd;
+    amp::GradScaler scaler({.device = "cpu"});
+    (void)scaler.scale(ones({}));
+    deed = [&] { sgd.reset(); };
+    EXPECT_THAT(message_of<Error>([&] {
+                  if (unscale) {
+                    scaler.unscale_(itself);
+                  } else {
+                    scaler.step(itself);
+                  }
+                }),
+                HasSubstr("was destroyed by user code"));
+  }
+  auto scaler = std::make_unique<amp::GradScaler>(amp::GradScalerOptions{.device = "cpu"});
+  amp::GradScaler& itself = *scaler;
+  std::vector<Tensor> outputs{make_tensor<BusyTensor>(ones({})), ones({})};
+  deed = [&] {
+    scaler.reset();
+    outputs.clear();
+  };
+  EXPECT_THAT(message_of<Error>([&] { (void)itself.scale(outputs); }),
+              HasSubstr("was destroyed by user code"));
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ inline std::vector<std::byte> program_archive(std::string program,
                                               const std::vector<std::string>& storages = {}) {
   Pickled parts{std::move(program), {}};
   for (const std::string& one : storages) parts.storages.push_back(payload_of(one));
-  const FilePlan plan = plan_archive("archive", std::move(parts));
+  ReadMeter cost = ReadMeter::of_saving();
+  const FilePlan plan = plan_archive("archive", std::move(parts), cost);
   std::vector<std::byte> bytes(static_cast<std::size_t>(plan.size));
   const Watch watch;
   Meter meter(watch, plan.size, "stopped");

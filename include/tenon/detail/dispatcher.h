@@ -41,6 +41,8 @@ TENON_API void bump_version(const Tensor& tensor) noexcept;
 // The first answer of the classes among the call's tensors; nothing if all leave it to the next.
 TENON_API std::optional<Value> ask_wrappers(const OpCall& call);
 [[noreturn]] TENON_API void nobody_handles(const OpCall& call);
+// Error if the classes have destroyed a module whose forward has called the operator.
+TENON_API void check_callers();
 TENON_API void check_inplace(const OpInfo& info, const Tensor& self);
 // A tensor of an InferenceModeScope is only written to in one.
 TENON_API void check_inference(const Tensor& self);
@@ -156,6 +158,7 @@ class Dispatcher<O, R(A...)> {
     const bool recording = kRecorded && scan.tracked && is_recording();
     if (!scan.wrapper && !recording) [[likely]]
       return run(scan, present(args)...);
+    if (scan.wrapper) return call_held(scan, recording, args...);
     return call_slowly(scan, recording, present(args)...);
   }
 
@@ -164,7 +167,7 @@ class Dispatcher<O, R(A...)> {
 
   // ---- with autocast: the same call again, with it off
 
-  static R call_cast(AutocastCall& cast, A... args) {
+  [[gnu::noinline]] static R call_cast(AutocastCall& cast, A... args) {
     static_assert(
         O::kind == OpKind::pure || O::kind == OpKind::composite || O::kind == OpKind::view,
         "autocast gives an operator other arguments, which it must not write into");
@@ -172,7 +175,12 @@ class Dispatcher<O, R(A...)> {
       (for_each_tensor(args, [&](const Tensor& t) { cast.widen(t); }), ...);
     const NoAutocastScope off(cast.device_type());
     const OpCall::Map map = [&](const Tensor& t) { return cast.converted(t); };
-    return call(cast_argument(args, cast, map)...);
+    bool wrapper = false;
+    (for_each_tensor(args,
+                     [&](const Tensor& t) { wrapper |= t.defined() && t.body().is_wrapper(); }),
+     ...);
+    const auto go = [&](const auto&... own) -> R { return call(cast_argument(own, cast, map)...); };
+    return wrapper ? R(with_held(go, args...)) : go(args...);
   }
   template <class T>
   static decltype(auto) cast_argument(const T& argument, const AutocastCall& cast,
@@ -281,6 +289,28 @@ class Dispatcher<O, R(A...)> {
   }
 
   // ---- with them
+
+  // User code runs in the middle of the call, and may give the places that the arguments are in,
+  // such as the parameters of a layer, other tensors, or destroy them. The call has its own.
+  template <class F>
+  static decltype(auto) with_held(F&& f, const A&... args) {
+    const std::tuple<HeldArgument<A>...> held{held_argument(args)...};
+    return std::apply(std::forward<F>(f), held);
+  }
+  [[gnu::cold, gnu::noinline]] static R call_held(const Scan& scan, bool recording, A... args) {
+    const auto go = [&](const auto&... own) -> Result {
+      return call_slowly(scan, recording, present(own)...);
+    };
+    if constexpr (O::kind == OpKind::inplace) {
+      with_held(go, args...);
+      check_callers();
+      return self_of(args...);
+    } else {
+      Result result = with_held(go, args...);
+      check_callers();
+      return result;
+    }
+  }
 
   static R call_slowly(const Scan& scan, bool recording, A... args) {
     if constexpr (O::kind == OpKind::composite) {

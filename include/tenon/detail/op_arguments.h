@@ -112,6 +112,20 @@ const T& mapped(const T& value, const OpCall::Map& /*map*/) {
   return value;
 }
 
+// An argument that refers to nothing outside.
+template <class A, class T = std::remove_cvref_t<A>>
+using HeldArgument =
+    std::conditional_t<std::same_as<T, std::span<const Tensor>>, std::vector<Tensor>,
+                       std::conditional_t<std::same_as<T, std::string_view>, std::string, T>>;
+template <class T>
+HeldArgument<T> held_argument(const T& argument) {
+  if constexpr (std::same_as<T, std::span<const Tensor>>) {
+    return {argument.begin(), argument.end()};
+  } else {
+    return HeldArgument<T>(argument);
+  }
+}
+
 // What the dispatcher wants to know of all tensor arguments together.
 class TENON_API Scan {
  public:

@@ -139,12 +139,15 @@ class Callable<R(A...)> : public Module {
   }
   static constexpr bool kMapsTensors = maps_tensors();
 
-  // While it runs, the module is kept if it leaves its place.
+  // While it runs, the module is kept if it leaves its place. A forward that user code below it has
+  // left without its module is not gone back to.
   template <class F>
   R located(F&& f) {
     const detail::Guard guard(static_cast<const Module&>(*this), "it was called");
     try {
-      return f(guard);
+      R result = f(guard);
+      guard.check_return();
+      return result;
     } catch (Error& error) {
       if (!guard.is_gone()) detail::add_place(error, *this);
       throw;
@@ -252,6 +255,7 @@ class Callable<R(A...)> : public Module {
           });
         }
       }
+      if (guard.is_gone()) return;  // silenced, after a failure
       if (const auto own = module.hooks_.snapshot()) {
         for (const auto& entry : *own) {
           if (!begins(entry.id, entry.always_call, failed)) continue;

@@ -27,6 +27,7 @@
 
 #include "tenon/api.h"
 #include "tenon/nn/callable.h"
+#include "tenon/nn/guard.h"
 #include "tenon/nn/module.h"
 
 namespace tenon::nn {
@@ -251,8 +252,15 @@ class ModuleDict : public Module {
     for (const std::string& key : keys()) remove(key);
   }
   void update(const ModuleDict& other) {
+    // Registration hooks may change the other one meanwhile.
+    std::vector<std::pair<std::string, std::shared_ptr<M>>> entries;
     for (const ChildSlot* slot : other.child_slots())
-      set(slot->name(), std::static_pointer_cast<M>(slot->module()));
+      entries.emplace_back(slot->name(), std::static_pointer_cast<M>(slot->module()));
+    const detail::Guard guard(*this, "update() was running");
+    for (auto& [key, module] : entries) {
+      set(key, std::move(module));
+      guard.check();
+    }
   }
 
   std::size_t size() const noexcept { return child_slots().size(); }

@@ -31,7 +31,8 @@ enum class ConversionPolicy : std::uint8_t {
   // grad has a history, which leads to the old one.
   overwrite,
   // The tensor stays and becomes the new one (swap_tensors). Refused, with nothing changed, while
-  // it has views or is saved for a backward pass.
+  // it has views or is saved for a backward pass. What the wanted gradients need is saved: a layer
+  // whose input requires no grad is converted, and the pass recorded before raises.
   swap,
 };
 

@@ -37,6 +37,13 @@ class TENON_API Guard {
     if (gone_) [[unlikely]]
       throw_gone();
   }
+  // Before a function of the library goes back to what has called it. The same, and Error if an
+  // object further out was destroyed since this guard began: its function must not go on, whoever
+  // wrote it.
+  void check_return() const {
+    if (gone_ || caller_gone_) [[unlikely]]
+      throw_gone();
+  }
   // Before a list of a module is gone through: what has happened to it so far does not matter.
   void begin(Entries entries) noexcept { changed_ &= static_cast<std::uint8_t>(~entries); }
   // The same as check(), and Error if entries of that list have come or gone.
@@ -60,7 +67,8 @@ class TENON_API Guard {
  protected:
   std::uint8_t changed_ = 0;
   bool gone_ = false;
-  bool everything_ = false;  // a TreeGuard (src/nn/tree_guard.h)
+  bool caller_gone_ = false;  // the object of a guard outside of this one
+  bool everything_ = false;   // a TreeGuard (src/nn/tree_guard.h)
 };
 
 }  // namespace detail

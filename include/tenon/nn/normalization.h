@@ -1,8 +1,8 @@
 // Layers that bring what passes to mean 0 and variance 1, each item of a batch on its own.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
 
@@ -25,9 +25,9 @@ class TENON_API LayerNorm : public Layer {
  public:
   using Options = LayerNormOptions;
   explicit LayerNorm(const Dims& normalized_shape, const Options& options = {});
-  // What LayerNorm({10}) means.
-  explicit LayerNorm(std::initializer_list<std::int64_t> normalized_shape_,
-                     const Options& options = {})
+  // What LayerNorm({10}) means. An array, as in tenon/nn/pooling.h.
+  template <std::size_t N>
+  explicit LayerNorm(const std::int64_t (&normalized_shape_)[N], const Options& options = {})
       : LayerNorm(Dims(normalized_shape_), options) {}
 
   // A weight of ones and a bias of zeros.
@@ -57,8 +57,8 @@ class TENON_API RMSNorm : public Layer {
   using Options = RMSNormOptions;
   explicit RMSNorm(const Dims& normalized_shape, const Options& options = {});
   // What RMSNorm({10}) means.
-  explicit RMSNorm(std::initializer_list<std::int64_t> normalized_shape_,
-                   const Options& options = {})
+  template <std::size_t N>
+  explicit RMSNorm(const std::int64_t (&normalized_shape_)[N], const Options& options = {})
       : RMSNorm(Dims(normalized_shape_), options) {}
 
   void reset_parameters();

@@ -8,7 +8,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -58,7 +57,9 @@ struct MaxUnpoolOptions {
 };
 
 // What pools of one, two and three dimensions share. A list of numbers in braces is a kernel size,
-// and a second number a stride: MaxPool2d({3, 2}), MaxPool2d(3, 2).
+// and a second number a stride: MaxPool2d({3, 2}), MaxPool2d(3, 2). With a constructor from a
+// std::initializer_list g++ 12 would take MaxPool2d{.stride = 2, .kernel_size = 3} for
+// MaxPool2d(2, 3), explicit or not (Note [Braces with names]): the list is an array.
 
 class TENON_API MaxPool : public Layer {
  public:
@@ -124,8 +125,9 @@ class TENON_API MaxUnpool
 class TENON_API MaxPool1d : public MaxPool {
  public:
   explicit MaxPool1d(const Dims& kernel, const Options& options = {}) : MaxPool(kernel, options) {}
-  explicit MaxPool1d(std::initializer_list<std::int64_t> kernel, const Options& options = {})
-      : MaxPool(kernel, options) {}
+  template <std::size_t N>
+  explicit MaxPool1d(const std::int64_t (&kernel)[N], const Options& options = {})
+      : MaxPool(Dims(kernel), options) {}
   template <std::integral I>
   explicit MaxPool1d(const Dims& kernel, I by) : MaxPool(kernel, {.stride = by}) {}
   std::tuple<Tensor, Tensor> with_indices(const Tensor& input) override;
@@ -136,8 +138,9 @@ class TENON_API MaxPool1d : public MaxPool {
 class TENON_API MaxPool2d : public MaxPool {
  public:
   explicit MaxPool2d(const Dims& kernel, const Options& options = {}) : MaxPool(kernel, options) {}
-  explicit MaxPool2d(std::initializer_list<std::int64_t> kernel, const Options& options = {})
-      : MaxPool(kernel, options) {}
+  template <std::size_t N>
+  explicit MaxPool2d(const std::int64_t (&kernel)[N], const Options& options = {})
+      : MaxPool(Dims(kernel), options) {}
   template <std::integral I>
   explicit MaxPool2d(const Dims& kernel, I by) : MaxPool(kernel, {.stride = by}) {}
   std::tuple<Tensor, Tensor> with_indices(const Tensor& input) override;
@@ -148,8 +151,9 @@ class TENON_API MaxPool2d : public MaxPool {
 class TENON_API MaxPool3d : public MaxPool {
  public:
   explicit MaxPool3d(const Dims& kernel, const Options& options = {}) : MaxPool(kernel, options) {}
-  explicit MaxPool3d(std::initializer_list<std::int64_t> kernel, const Options& options = {})
-      : MaxPool(kernel, options) {}
+  template <std::size_t N>
+  explicit MaxPool3d(const std::int64_t (&kernel)[N], const Options& options = {})
+      : MaxPool(Dims(kernel), options) {}
   template <std::integral I>
   explicit MaxPool3d(const Dims& kernel, I by) : MaxPool(kernel, {.stride = by}) {}
   std::tuple<Tensor, Tensor> with_indices(const Tensor& input) override;
@@ -163,7 +167,8 @@ class TENON_API AvgPool1d : public AvgPool {
  public:
   using Options = AvgPool1dOptions;
   explicit AvgPool1d(const Dims& kernel, const Options& options = {});
-  explicit AvgPool1d(std::initializer_list<std::int64_t> kernel, const Options& options = {})
+  template <std::size_t N>
+  explicit AvgPool1d(const std::int64_t (&kernel)[N], const Options& options = {})
       : AvgPool1d(Dims(kernel), options) {}
   template <std::integral I>
   explicit AvgPool1d(const Dims& kernel, I by) : AvgPool1d(kernel, Options{.stride = by}) {}
@@ -175,8 +180,9 @@ class TENON_API AvgPool1d : public AvgPool {
 class TENON_API AvgPool2d : public AvgPool {
  public:
   explicit AvgPool2d(const Dims& kernel, const Options& options = {}) : AvgPool(kernel, options) {}
-  explicit AvgPool2d(std::initializer_list<std::int64_t> kernel, const Options& options = {})
-      : AvgPool(kernel, options) {}
+  template <std::size_t N>
+  explicit AvgPool2d(const std::int64_t (&kernel)[N], const Options& options = {})
+      : AvgPool(Dims(kernel), options) {}
   template <std::integral I>
   explicit AvgPool2d(const Dims& kernel, I by) : AvgPool(kernel, {.stride = by}) {}
 
@@ -186,8 +192,9 @@ class TENON_API AvgPool2d : public AvgPool {
 class TENON_API AvgPool3d : public AvgPool {
  public:
   explicit AvgPool3d(const Dims& kernel, const Options& options = {}) : AvgPool(kernel, options) {}
-  explicit AvgPool3d(std::initializer_list<std::int64_t> kernel, const Options& options = {})
-      : AvgPool(kernel, options) {}
+  template <std::size_t N>
+  explicit AvgPool3d(const std::int64_t (&kernel)[N], const Options& options = {})
+      : AvgPool(Dims(kernel), options) {}
   template <std::integral I>
   explicit AvgPool3d(const Dims& kernel, I by) : AvgPool(kernel, {.stride = by}) {}
 
@@ -288,8 +295,9 @@ class TENON_API MaxUnpool1d : public MaxUnpool {
       : MaxUnpool(1, kernel, options) {}
   template <std::integral I>
   explicit MaxUnpool1d(const Dims& kernel, I by) : MaxUnpool(1, kernel, {.stride = by}) {}
-  explicit MaxUnpool1d(std::initializer_list<std::int64_t> kernel, const Options& options = {})
-      : MaxUnpool(1, kernel, options) {}
+  template <std::size_t N>
+  explicit MaxUnpool1d(const std::int64_t (&kernel)[N], const Options& options = {})
+      : MaxUnpool(1, Dims(kernel), options) {}
 
  protected:
   Tensor forward(const Tensor& input, const Tensor& indices, const Dims& output_size) override;
@@ -300,8 +308,9 @@ class TENON_API MaxUnpool2d : public MaxUnpool {
       : MaxUnpool(2, kernel, options) {}
   template <std::integral I>
   explicit MaxUnpool2d(const Dims& kernel, I by) : MaxUnpool(2, kernel, {.stride = by}) {}
-  explicit MaxUnpool2d(std::initializer_list<std::int64_t> kernel, const Options& options = {})
-      : MaxUnpool(2, kernel, options) {}
+  template <std::size_t N>
+  explicit MaxUnpool2d(const std::int64_t (&kernel)[N], const Options& options = {})
+      : MaxUnpool(2, Dims(kernel), options) {}
 
  protected:
   Tensor forward(const Tensor& input, const Tensor& indices, const Dims& output_size) override;
@@ -312,8 +321,9 @@ class TENON_API MaxUnpool3d : public MaxUnpool {
       : MaxUnpool(3, kernel, options) {}
   template <std::integral I>
   explicit MaxUnpool3d(const Dims& kernel, I by) : MaxUnpool(3, kernel, {.stride = by}) {}
-  explicit MaxUnpool3d(std::initializer_list<std::int64_t> kernel, const Options& options = {})
-      : MaxUnpool(3, kernel, options) {}
+  template <std::size_t N>
+  explicit MaxUnpool3d(const std::int64_t (&kernel)[N], const Options& options = {})
+      : MaxUnpool(3, Dims(kernel), options) {}
 
  protected:
   Tensor forward(const Tensor& input, const Tensor& indices, const Dims& output_size) override;

@@ -54,7 +54,7 @@ class TENON_API Adagrad final : public Optimizer {
 
  private:
   Adagrad(std::vector<ParamGroup> groups, const AdagradOptions& options);
-  NamedValues& begun(const ParamGroup& group, const Tensor& parameter);
+  NamedValues& begun(double initial_accumulator_value, const Tensor& parameter);
 };
 
 }  // namespace tenon::optim

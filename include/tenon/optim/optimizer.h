@@ -164,7 +164,8 @@ class TENON_API Optimizer {
   // TypeError and ValueError for options that step() cannot use; of a group that is added
   // (`fresh`) also for those out of range. What a schedule makes of them may be below 0.
   virtual void check(const ParamGroup& group, bool fresh) const = 0;
-  // A step of one group, with recording off.
+  // A step of one group, with recording off. Operators of user-defined tensors are user code, which
+  // may empty param_groups(): whatever is needed of the group is taken from it before the first.
   virtual void update(ParamGroup& group) = 0;
   // What a state of the group has, if it is not empty.
   virtual std::vector<Kept> kept(const ParamGroup& group) const = 0;
@@ -177,7 +178,8 @@ class TENON_API Optimizer {
   struct Plan;
   struct State;
 
-  void check_new_group(const ParamGroup& group) const;
+  // False if it has a parameter twice.
+  bool check_new_group(const ParamGroup& group) const;
   void update_groups();
   void add_waiting();
   Plan plan_load(const Value& state_dict) const;
