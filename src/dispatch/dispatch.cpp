@@ -1,6 +1,8 @@
 // The parts of the dispatcher that are the same for every operator.
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "core/alias.h"
@@ -22,6 +24,27 @@ class NamedNode : public Node {
 
  private:
   std::string_view name_;  // of a Rule, which lives as long as the program
+};
+
+// Between an operator and an argument that was given data of another shape (Tensor::set_data) after
+// it was calculated. The operator's gradient has the shape that it saw; the engine compares it with
+// the one that was calculated, and names the operator and the argument if they do not fit.
+class OtherDataNode final : public Node {
+ public:
+  OtherDataNode(std::string user, std::size_t number, Edge edge) : user_(std::move(user)) {
+    std::vector<Edge> edges(number + 1);
+    edges.back() = std::move(edge);
+    set_next_edges(std::move(edges));
+  }
+  std::string name() const override { return user_; }
+  std::vector<Tensor> apply(std::vector<Tensor> grads) override {
+    std::vector<Tensor> out(next_edges().size());
+    out.back() = std::move(grads[0]);
+    return out;
+  }
+
+ private:
+  std::string user_;
 };
 
 class OverwritingNode final : public NamedNode {
@@ -157,7 +180,13 @@ Ref<Node> named_node(std::string_view name) { return make_ref<NamedNode>(name); 
 
 Ref<Node> overwriting_node(std::string_view name) { return make_ref<OverwritingNode>(name); }
 
-Edge edge_of(const Tensor& tensor) { return gradient_edge(tensor); }
+Edge edge_of(const Tensor& tensor, const Node& node, std::size_t number) {
+  Edge edge = gradient_edge(tensor);
+  if (!edge.node || edge.node->outputs()[edge.input].shape == tensor.layout().shape) return edge;
+  const Ref<Node> between = make_ref<OtherDataNode>(node.name(), number, std::move(edge));
+  between->set_output(0, tensor.layout());
+  return {between, 0};
+}
 
 Tensor fresh_result(Tensor result) {
   const Body& body = result.body();

@@ -148,9 +148,8 @@ class CastPayload final : public Payload {
     InMemory all;
     all.own.resize(static_cast<std::size_t>(size()));
     std::byte* at = all.own.data();
-    stream([&](std::span<const std::byte> piece) {
-      at = std::copy(piece.begin(), piece.end(), at);
-    });
+    stream(
+        [&](std::span<const std::byte> piece) { at = std::copy(piece.begin(), piece.end(), at); });
     finish();
     all.data = all.own.data();
     return all;

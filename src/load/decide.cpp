@@ -106,12 +106,16 @@ void FileLoad::decide_lazy(LoadAction& action) const {
 
 void FileLoad::decide_assembled(LoadAction& action, const SavedWrapper& from) {
   const Tensor& own = action.slot->get();
-  const DType dtype = action.value.dtype();
+  const DType saved = action.value.dtype();
+  const bool takes = takes_dtype(saved);
   const Device stays = options_.assign || own.is_meta() ? Device::cpu() : own.device();
+  const bool gets_other =
+      (takes && own.dtype() != *options_.dtype) || (device_ && own.device() != *device_);
+  const bool swapped = !options_.assign && (own.is_meta() || gets_other);
   assembled_.push_back(
-      {&action, own, &from, takes_dtype(dtype) ? *options_.dtype : dtype, device_.value_or(stays)});
+      {&action, own, &from, takes ? *options_.dtype : saved, device_.value_or(stays), swapped});
   action.how = options_.assign && !plan_.swaps() ? How::rebind
-               : own.is_meta() || plan_.swaps()  ? How::swap
+               : swapped || plan_.swaps()        ? How::swap
                                                  : How::copy;
 }
 

@@ -119,7 +119,7 @@ LoadIntoReport FileLoad::describe() {
       bytes = bytes / static_cast<std::uint64_t>(itemsize(saved)) *
               static_cast<std::uint64_t>(itemsize(one.dtype));
     }
-    if (options_.assign || one.own.is_meta()) {
+    if (options_.assign || one.swapped) {
       make(bytes);
     } else {
       // Copied into what is there, or made over by its class under the swap policy.

@@ -151,11 +151,10 @@ void FileLoad::load_assembled() {
       value = value.to({.dtype = one.dtype, .device = one.device});
     plan_.check_stage();
     action.value = value;
-    const Tensor& own = one.own;
-    if (options_.assign || !own.is_meta()) {
-      plan_.decide(action);
+    if (one.swapped) {
+      stage_swap(action, one.own, value);
     } else {
-      stage_swap(action, own, value);
+      plan_.decide(action);
     }
   }
   plan_.fail_if_wrong();

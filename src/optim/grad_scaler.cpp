@@ -140,9 +140,15 @@ bool GradScaler::step(optim::Optimizer& optimizer) {
   if (stage == Stage::ready) unscale_(optimizer);
   const Progress progress = progress_[&optimizer];
   if (!progress.checked) throw Error("No inf checks were recorded for this optimizer.");
-  if (!progress.found_inf) optimizer.step();
-  guard.check();
-  on_optimizer.check();
+  try {
+    if (!progress.found_inf) optimizer.step();
+    guard.check();
+    on_optimizer.check();
+  } catch (...) {
+    // Another optimizer may come to lie where it was.
+    if (!guard.is_gone() && on_optimizer.is_gone()) progress_.erase(&optimizer);
+    throw;
+  }
   // Its hooks may have called update(), which begins anew.
   if (const auto found = progress_.find(&optimizer); found != progress_.end())
     found->second.stage = Stage::stepped;

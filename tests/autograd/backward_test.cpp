@@ -255,5 +255,31 @@ TEST(LeafWithOtherData, OfAnotherShapeTakesNoGradientOfAGraphFromBefore) {
   EXPECT_TRUE(equal(x.grad(), full({4}, 3.0)));
 }
 
+// torch: RuntimeError: Function SumBackward0 returned an invalid gradient at index 0 - got [4] but
+// expected shape compatible with [2, 3]
+TEST(ResultWithOtherData, OfAnotherShapePassesOnNoGradient) {
+  const Tensor x = ones({2, 3}).requires_grad_();
+  const Tensor y = x * 2;
+  const Tensor before = y.sum();
+  y.set_data(ones({4}));
+  expect_error<AutogradError>([&] { y.sum().backward(); },
+                              "Function SumBackward0 returned an invalid gradient at index 0 - got "
+                              "[4] but expected shape compatible with [2, 3]");
+  expect_error<AutogradError>([&] { (ones({4}) * y).sum().backward(); },
+                              "Function MulBackward0 returned an invalid gradient at index 1");
+  EXPECT_FALSE(x.grad().defined());
+  // What was recorded before does not see it.
+  before.backward();
+  EXPECT_TRUE(equal(x.grad(), full({2, 3}, 2.0)));
+}
+
+TEST(ResultWithOtherData, ThatTheOldShapeBroadcastsToSumsTheGradient) {
+  const Tensor x = ones({1, 3}).requires_grad_();
+  const Tensor y = x * 2;
+  y.set_data(ones({5, 3}));
+  y.sum().backward();
+  EXPECT_TRUE(equal(x.grad(), full({1, 3}, 10.0)));
+}
+
 }  // namespace
 }  // namespace tenon

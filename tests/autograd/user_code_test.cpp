@@ -115,11 +115,21 @@ TEST(AutogradUserCode, ThatSwapsALeafInAHookOfItIsAnErrorAsInPyTorch) {
 
 TEST(AutogradUserCode, ThatGivesATensorOtherDataDoesNotLeaveAGradientOfAnotherShapeOnIt) {
   const Tensor x = ones({2}).requires_grad_();
-  const Tensor y = x * 2;
-  y.retain_grad();
-  y.set_data(ones({5}));
-  expect_error<AutogradError>([&] { y.sum().backward(); }, "shape [2]", "shape [5]");
-  EXPECT_FALSE(y.grad().defined());
+  const auto retained = [&] {
+    const Tensor y = x * 2;
+    y.retain_grad();
+    return y;
+  };
+  const Tensor early = retained();
+  early.set_data(ones({5}));
+  expect_error<AutogradError>([&] { early.sum().backward(); },
+                              "got [5] but expected shape compatible with [2]");
+  EXPECT_FALSE(early.grad().defined());
+  const Tensor late = retained();
+  const Tensor sum = late.sum();
+  late.set_data(ones({5}));
+  expect_error<AutogradError>([&] { sum.backward(); }, "shape [2]", "shape [5]");
+  EXPECT_FALSE(late.grad().defined());
 }
 
 }  // namespace

@@ -170,6 +170,30 @@ TEST_P(LoadIntoWrappers, AreChosenByTheirNamesAndNotByTheirParts) {
   EXPECT_THAT(report.missing_keys, testing::ElementsAre("weight"));
 }
 
+// Its class has numbers of float32 whatever they are asked to be, so the dtype of the result is that
+// of the class's answer.
+TEST_P(LoadIntoWrappers, BecomeWhatIsAskedForWhateverTheModuleHas) {
+  const nn::SwapOnConversionScope swap(GetParam().swap);
+  const auto net = target(GetParam().has);
+  const Tensor weight = net->weight;
+  const LoadIntoOptions options{.assign = GetParam().assign, .dtype = float64};
+  const LoadIntoReport planned = [&] {
+    LoadIntoOptions dry = options;
+    dry.dry_run = true;
+    return load_into(*net, file, dry);
+  }();
+  const LoadIntoReport report = load_into(*net, file, options);
+  EXPECT_EQ(report.plan(), planned.plan());
+  EXPECT_NE(net->weight->as<Halved>(), nullptr);
+  EXPECT_EQ(net->weight->as<Halved>()->scale, 3.0);
+  EXPECT_TRUE(net->weight->is_parameter());
+  EXPECT_EQ(net->bias->dtype(), float64);
+  EXPECT_TRUE(equal(net->weight->as<Halved>()->elem, source->weight->as<Halved>()->elem));
+  if (!GetParam().assign || GetParam().swap) {
+    EXPECT_TRUE(net->weight.get().is(weight));
+  }
+}
+
 TEST_P(LoadIntoWrappers, ThatDoNotFitLeaveTheModuleAsItWas) {
   const nn::SwapOnConversionScope swap(GetParam().swap);
   nn::Linear net(16, 9);

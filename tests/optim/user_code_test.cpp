@@ -398,5 +398,20 @@ TEST(ScalerUserCode, ThatDestroysTheOptimizerOrTheScalerIsAnError) {
               HasSubstr("was destroyed by user code"));
 }
 
+// Another optimizer may come to lie where a destroyed one was.
+TEST(ScalerUserCode, ThatDestroysTheOptimizerInItsStepLeavesNothingOfItInTheScaler) {
+  amp::GradScaler scaler({.device = "cpu"});
+  (void)scaler.scale(ones({}));
+  std::optional<SGD> place(std::in_place, Params{parameter_with_grad()}, SGDOptions{.lr = 0.5});
+  SGD& itself = *place;
+  itself.register_step_post_hook([&](Optimizer&) { place.reset(); });
+  EXPECT_THAT(message_of<Error>([&] { scaler.step(itself); }),
+              HasSubstr("was destroyed by user code"));
+  const Tensor parameter = parameter_with_grad();
+  place.emplace(Params{parameter}, SGDOptions{.lr = 0.5});
+  EXPECT_TRUE(scaler.step(*place));
+  EXPECT_NE(parameter.detach()[0].item<float>(), 1.0f);
+}
+
 }  // namespace
 }  // namespace tenon::optim

@@ -49,7 +49,8 @@ TENON_API void check_inference(const Tensor& self);
 TENON_API Ref<Node> named_node(std::string_view name);
 // Of an operator whose result has nothing of what was there: no gradient passes it.
 TENON_API Ref<Node> overwriting_node(std::string_view name);
-TENON_API Edge edge_of(const Tensor& tensor);
+// For the argument of that number of an operator that `node` records.
+TENON_API Edge edge_of(const Tensor& tensor, const Node& node, std::size_t number);
 // A result that can be given a history: itself if nobody else has it, else an alias.
 TENON_API Tensor fresh_result(Tensor result);
 TENON_API void set_history(const Tensor& result, const Ref<Node>& node, std::uint32_t output);
@@ -439,7 +440,9 @@ class Dispatcher<O, R(A...)> {
   static Ref<Node> with_edges(Ref<Node> node, const A&... args) {
     std::vector<Edge> edges;
     (for_each_place(args,
-                    [&](const Tensor& t) { edges.push_back(t.defined() ? edge_of(t) : Edge()); }),
+                    [&](const Tensor& t) {
+                      edges.push_back(t.defined() ? edge_of(t, *node, edges.size()) : Edge());
+                    }),
      ...);
     node->set_next_edges(std::move(edges));
     return node;
