@@ -86,8 +86,8 @@ class FileLoad {
   bool takes_dtype(DType dtype) const;
   // The file has no shape for it either.
   void decide_lazy(LoadAction& action) const;
-  // As load_state_dict(load(...)) would have it, but that tensors on meta, and those of another dtype
-  // or device than is asked for, become what is loaded.
+  // As load_state_dict(load(...)) would have it, but that tensors on meta, and those of another
+  // dtype or device than is asked for, become what is loaded.
   void decide_assembled(LoadAction& action, const SavedWrapper& from);
   void decide(LoadAction& action);
   bool check_replaceable(const LoadItem& item);
