@@ -1,5 +1,5 @@
-// How fast checkpoints are read. One question a run, the answer as JSON: bench/io_suite.py asks them, and
-// asks the peers the same.
+// How fast checkpoints are read. One question a run, the answer as JSON: bench/io_suite.py asks
+// them, and asks the peers the same.
 //
 //   io_bench open FILE SECONDS     nanoseconds to load a file mapped and drop it; tensors in it
 //   io_bench once FILE             the same once, for counting instructions

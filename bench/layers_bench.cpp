@@ -1,5 +1,5 @@
-// What layers and networks cost. bench/layers_peer.py has the same names; bench/layers_suite.py asks
-// both and prints both.
+// What layers and networks cost. bench/layers_peer.py has the same names; bench/layers_suite.py
+// asks both and prints both.
 //
 //   layers_bench [--seconds S] [--threads N] [--cpu] NAME...
 //                            nanoseconds a call of each, as JSON. --cpu: those of all threads of

@@ -1,5 +1,6 @@
-// PyTorch's side of the benchmarks, from C++: what its operators cost without Python. Built by bench/run.py against the
-// libraries in PyTorch's own wheel. Prints one JSON object: name to nanoseconds. (libtorch has no swap_tensors.)
+// PyTorch's side of the benchmarks, from C++: what its operators cost without Python. Built by
+// bench/run.py against the libraries in PyTorch's own wheel. Prints one JSON object: name to
+// nanoseconds. (libtorch has no swap_tensors.)
 #include <ATen/ATen.h>
 
 #include <chrono>

@@ -15,8 +15,8 @@ int extract(const std::vector<std::string>& arguments);
 int inspect(const std::vector<std::string>& arguments);
 int verify(const std::vector<std::string>& arguments);
 
-// The exit code when everything has been printed: the system's failure, if it could not be. A reader
-// that has gone is none.
+// The exit code when everything has been printed: the system's failure, if it could not be. A
+// reader that has gone is none.
 int written();
 
 // Runs it; an error becomes one line on standard error, and its exit code.

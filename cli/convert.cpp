@@ -174,7 +174,10 @@ std::string in_the_way(const Options& given, const ConvertOptions& options) {
   struct stat facts{};
   std::string name = given.out;
   if (options.save.shard_size != 0) {
-    if (::stat(name.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode)) return {};
+    while (name.size() > 1 && name.ends_with('/')) name.pop_back();
+    if (::lstat(name.c_str(), &facts) != 0) return {};
+    if (S_ISLNK(facts.st_mode)) return name;  // it would be written where it leads
+    if (!S_ISDIR(facts.st_mode)) return {};
     name += options.save.format == FileFormat::pth ? "/pytorch_model.bin.index.json"
                                                    : "/model.safetensors.index.json";
   }
@@ -194,8 +197,12 @@ void print_plan(const ConvertReport& report) {
     std::printf("would write %s\n", escaped(file).c_str());
 }
 
-int refuse_to_replace(const std::string& name) {
-  std::fprintf(stderr, "tenon: %s is there already; --force replaces it\n", escaped(name).c_str());
+int refuse_to_replace(const std::string& name, bool shards) {
+  struct stat facts{};
+  const bool is_link = shards && ::lstat(name.c_str(), &facts) == 0 && S_ISLNK(facts.st_mode);
+  std::fprintf(stderr, "tenon: %s is %s\n", escaped(name).c_str(),
+               is_link ? "a symbolic link; --force writes into the folder it leads to"
+                       : "there already; --force replaces it");
   return kRefused;
 }
 
@@ -227,7 +234,9 @@ int run(const Options& given, ConvertOptions& options) {
     return 128 + signals.received();
   } catch (const IoError& error) {
     if (given.force || error.error_number() != EEXIST) throw;
-    return refuse_to_replace(error.file());  // it has come since we looked
+    const std::string old = in_the_way(given, options);  // has it come since we looked?
+    if (old.empty() || error.file() != old) throw;
+    return refuse_to_replace(old, options.save.shard_size != 0);
   }
 }
 
@@ -269,7 +278,7 @@ int convert(const std::vector<std::string>& arguments) {
     }
     if (const std::string old = in_the_way(given, options);
         !old.empty() && !given.force && !given.dry_run)
-      return refuse_to_replace(old);
+      return refuse_to_replace(old, options.save.shard_size != 0);
     return run(given, options);
   });
 }

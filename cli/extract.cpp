@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "commands.h"
-#include "io/atomic_file.h"
+#include "io/write/atomic_file.h"
 #include "npy.h"
 #include "options.h"
 #include "progress.h"

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -13,10 +15,11 @@
 #include <string_view>
 #include <tuple>
 
+#include "base/checked.h"
 #include "base/thread_pool.h"
 #include "commands.h"
-#include "io/sha256.h"
-#include "io/tensors.h"
+#include "io/read/tensors.h"
+#include "io/support/sha256.h"
 #include "json.h"
 #include "options.h"
 #include "progress.h"
@@ -115,25 +118,77 @@ std::uint64_t stretch_of(const TensorFacts& facts) {
   return static_cast<std::uint64_t>((last + 1) * itemsize(facts.dtype));
 }
 
-std::uint64_t cost_of(const Row& row) {
+constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
+
+// About the memory that reading a tensor takes: nothing if it is read in pieces.
+std::uint64_t held_by(const Row& row) {
+  const TensorFacts& t = *row.facts;
+  if (t.storage == TensorFacts::kNoStorage || row.bytes == 0) return 0;
+  const bool packed = !t.conj && !t.neg && is_packed(t.shape, t.stride);
+  // What may be the indices of a sparse tensor is looked at as a whole, and packed before.
+  const std::uint64_t whole = t.dtype == int64 || t.dtype == int32 ? row.bytes : 0;
+  return packed ? whole : checked_add(stretch_of(t), whole).value_or(kAny);
+}
+
+// How much the threads that read tensors hold at one time. What is more than that is read while the
+// others hold nothing: a file may have many tensors that each reach over all of it.
+class Budget {
+ public:
+  class Share {
+   public:
+    Share(Budget& of, std::uint64_t bytes) : of_(of), bytes_(bytes) {
+      std::unique_lock lock(of_.mutex_);
+      of_.given_back_.wait(
+          lock, [&] { return of_.held_ == 0 || bytes_ <= kMost - std::min(of_.held_, kMost); });
+      of_.held_ += bytes_;
+    }
+    ~Share() {
+      {
+        const std::lock_guard lock(of_.mutex_);
+        of_.held_ -= bytes_;
+      }
+      of_.given_back_.notify_all();
+    }
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+
+   private:
+    Budget& of_;
+    std::uint64_t bytes_;
+  };
+
+ private:
+  static constexpr std::uint64_t kMost = std::uint64_t{16} << 20;
+  std::mutex mutex_;
+  std::condition_variable given_back_;
+  std::uint64_t held_ = 0;
+};
+
+std::uint64_t cost_of(const Row& row, bool stats) {
   const TensorFacts& t = *row.facts;
   if (t.storage == TensorFacts::kNoStorage) return 0;
-  return std::max(packing_cost(t.shape, t.stride, t.dtype), stretch_of(t));
+  const std::uint64_t read = std::max(packing_cost(t.shape, t.stride, t.dtype), stretch_of(t));
+  if (!stats) return read;
+  // Looking at an element takes as long as reading so many bytes, however small it is.
+  constexpr std::uint64_t kLooked = 16;
+  const auto elements = static_cast<std::uint64_t>(t.shape.numel());
+  return std::max(read, checked_mul(elements, kLooked).value_or(kAny));
 }
 
 // A small file may have many tensors that repeat few bytes.
 void check_work(const Checkpoint& file, const std::vector<Row>& rows,
-                const std::vector<std::size_t>& first) {
+                const std::vector<std::size_t>& first, bool stats) {
   constexpr std::uint64_t kFree = std::uint64_t{1} << 29, kTimes = 64;
   std::uint64_t stored = 0, wanted = 0;
   for (const StorageFacts& storage : file.storages()) stored += storage.stored;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (first[i] == i) wanted += cost_of(rows[i]);
+    if (first[i] == i) wanted = checked_add(wanted, cost_of(rows[i], stats)).value_or(kAny);
     if (wanted / kTimes > stored + kFree / kTimes) {
       throw FormatError(file.file(), 0,
                         "its tensors repeat " + std::to_string(stored) +
                             " bytes of storage too often to read them all: choose some with "
-                            "--filter");
+                            "--filter" +
+                            (stats ? ", or leave --stats out" : ""));
     }
   }
 }
@@ -143,16 +198,18 @@ void check_work(const Checkpoint& file, const std::vector<Row>& rows,
 void read_elements(const Checkpoint& file, const Options& options, std::vector<Row>& rows) {
   if (!options.hash && !options.stats) return;
   const std::vector<std::size_t> first = first_of_the_same(rows);
-  check_work(file, rows, first);
+  check_work(file, rows, first, options.stats);
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) total += first[i] == i ? rows[i].bytes : 0;
   Progress progress(options.hash ? "hashing" : "reading");
   std::atomic<std::uint64_t> done = 0;
   std::mutex telling;
+  Budget budget;
   const auto read = [&](Row& row) {
     Sha256 hash;
     const bool counts = options.stats && StatisticsOf::has_any(row.facts->dtype);
     StatisticsOf stats(row.facts->dtype);
+    const Budget::Share share(budget, held_by(row));
     file.read(row.number, [&](std::span<const std::byte> piece) {
       if (options.hash) hash.add(piece);
       if (counts) stats.add(piece);
@@ -167,7 +224,7 @@ void read_elements(const Checkpoint& file, const Options& options, std::vector<R
   const auto is_deflated = [&](const Row& row) {
     if (row.facts->storage == TensorFacts::kNoStorage) return false;
     const StorageFacts& storage = file.storages()[row.facts->storage];
-    return storage.stored != storage.nbytes;
+    return storage.deflated;
   };
   // Those in deflated storages, one storage behind the other: in turn, each would be inflated for
   // each of its tensors.
@@ -359,8 +416,9 @@ int inspect(const std::vector<std::string>& arguments) {
     constexpr std::uint64_t kMost = std::uint64_t{32} << 20;
     if (options.json && text_size(file.tree(), kMost) > kMost) {
       throw FormatError(file.file(), 0,
-                        "the values would be more than 32 MiB of text, as the file shares parts of "
-                        "them in many places");
+                        "the values would be more than 32 MiB of text, or as much work, as the "
+                        "file shares parts of them in many places or has many long integers: "
+                        "leave --json out");
     }
     Listing listing = listing_of(file, options);
     read_elements(file, options, listing.rows);

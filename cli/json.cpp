@@ -5,10 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
+#include "base/text.h"
+#include "base/visible.h"
 #include "core/module_state.h"
 #include "core/value_text.h"
-#include "io/rebuild.h"
+#include "io/pickle/rebuild.h"
 #include "text.h"
 
 namespace tenon::cli {
@@ -18,8 +23,16 @@ void JsonWriter::raw(std::string_view text) {
   if (buffer_.size() > 1 << 16) flush();
 }
 void JsonWriter::text(std::string_view value) {
-  buffer_ += '"';
-  append_json(buffer_, value);
+  raw("\"");
+  // In pieces: it may be several times as long when it is escaped.
+  constexpr std::size_t kPiece = 1 << 12;
+  while (!value.empty()) {
+    std::size_t end = 0;  // of a character
+    while (end < value.size() && end < kPiece) end += first_character(value.substr(end)).length;
+    append_json(buffer_, value.substr(0, end));
+    value.remove_prefix(end);
+    raw("");
+  }
   raw("\"");
 }
 void JsonWriter::real(double value) {
@@ -33,16 +46,63 @@ void JsonWriter::flush() {
 
 namespace {
 
+// Where a value is, which is the name of a tensor. It is put into words when there is one: keys may
+// share what is long in them, and lead to none.
+class Place {
+ public:
+  explicit Place(std::string name = {}) : name_(std::move(name)) {}
+
+  // To what is under a key, or at a position if there is none. A name may be empty, and what is
+  // below it begins with the dot then; below the top there is none.
+  void enter(const Value* key, std::size_t position, bool top) {
+    steps_.push_back({key, position, top, 0});
+  }
+  void leave() {
+    if (named_ == steps_.size()) {
+      name_.resize(steps_.back().before);
+      --named_;
+    }
+    steps_.pop_back();
+  }
+  // `key_text` is called with keys that are no text.
+  template <class KeyText>
+  const std::string& name(KeyText&& key_text) {
+    for (; named_ < steps_.size(); ++named_) {
+      Step& step = steps_[named_];
+      step.before = name_.size();
+      if (!step.top) name_ += '.';
+      if (step.key == nullptr)
+        name_ += std::to_string(step.position);
+      else if (step.key->kind() == Value::Kind::string)
+        name_ += step.key->as_string();
+      else
+        name_ += key_text(*step.key);
+    }
+    return name_;
+  }
+
+ private:
+  struct Step {
+    const Value* key;
+    std::size_t position;
+    bool top;
+    std::size_t before;  // how long the name is without it
+  };
+  std::vector<Step> steps_;
+  std::string name_;
+  std::size_t named_ = 0;  // so many of the steps are in it
+};
+
 class Values {
  public:
-  Values(JsonWriter& out, std::string name) : out_(out), name_(std::move(name)) {}
+  Values(JsonWriter& out, std::string name) : out_(out), place_(std::move(name)) {}
 
   void write(const Value& value, bool top = false) {
     switch (value.kind()) {
       case Value::Kind::none: out_.raw("null"); return;
       case Value::Kind::boolean: out_.raw(value.as_bool() ? "true" : "false"); return;
       case Value::Kind::integer: return integer(value);
-      case Value::Kind::big_integer: return wrapped("int", value.digits());
+      case Value::Kind::big_integer: return wrapped("int", digits(value));
       case Value::Kind::real: return out_.real(value.as_real());
       case Value::Kind::complex:
         out_.raw("{\"complex\": [");
@@ -62,7 +122,8 @@ class Values {
       case Value::Kind::dtype: return wrapped("dtype", info(value.as_dtype()).name);
       case Value::Kind::device: return wrapped("device", value.as_device().str());
       case Value::Kind::tensor:
-        return wrapped(is_lazy(value.as_tensor()) ? "uninitialized" : "tensor", name_);
+        return wrapped(is_lazy(value.as_tensor()) ? "uninitialized" : "tensor",
+                       place_.name([&](const Value& key) { return key_text(key); }));
       case Value::Kind::dict: return dict(value, top);
       case Value::Kind::object: return object(value, top);
     }
@@ -87,24 +148,34 @@ class Values {
     }
     wrapped("bytes", hex);
   }
-  // A value below this one. A name may be empty, and what is below it begins with the dot then.
-  void below(const Value& value, std::string_view key, bool top) {
-    const std::size_t before = name_.size();
-    if (!top) name_ += '.';
-    name_ += key;
+  // A value below this one.
+  void below(const Value& value, const Value& key, bool top) {
+    place_.enter(&key, 0, top);
     write(value);
-    name_.resize(before);
+    place_.leave();
   }
   void items(const Value& value, bool top) {
     std::size_t i = 0;
-    out_.list(value.items(), [&](const Value& item) { below(item, std::to_string(i++), top); });
+    out_.list(value.items(), [&](const Value& item) {
+      place_.enter(nullptr, i++, top);
+      write(item);
+      place_.leave();
+    });
   }
   static bool is_module_part(std::string_view key) {
     return std::find(std::begin(kModuleParts), std::end(kModuleParts), key) !=
            std::end(kModuleParts);
   }
-  static std::string key_text(const Value& key) {
-    return key.kind() == Value::Kind::string ? key.as_string() : key.repr();
+  // What is one object in many places is put into words once: finding the digits of a long integer
+  // takes the square of their number.
+  const std::string& digits(const Value& value) {
+    const auto [known, fresh] = digits_.try_emplace(value.identity());
+    if (fresh) known->second = value.digits();
+    return known->second;
+  }
+  // A key that is no text as a part of a name.
+  std::string key_text(const Value& key) {
+    return key.kind() == Value::Kind::big_integer ? digits(key) : key.repr();
   }
   void dict(const Value& value, bool top, bool module = false) {
     bool texts = true;
@@ -122,7 +193,7 @@ class Values {
         if (module && is_module_part(key.as_string()))
           write(item, top);
         else
-          below(item, key.as_string(), top);
+          below(item, key, top);
       }
       return out_.raw("}");
     }
@@ -131,7 +202,7 @@ class Values {
         out_.raw("[");
         write(entry.first);
         out_.raw(", ");
-        below(entry.second, key_text(entry.first), top);
+        below(entry.second, entry.first, top);
         out_.raw("]");
       });
     });
@@ -166,48 +237,48 @@ class Values {
       out_.raw(", ");
       out_.text(key.as_string());
       out_.raw(": ");
-      below(item, key.as_string(), top);
+      below(item, key, top);
     }
     out_.raw("}");
   }
 
   JsonWriter& out_;
-  std::string name_;  // of the value that is being written
+  Place place_;                                          // of the value that is being written
+  std::unordered_map<const void*, std::string> digits_;  // of long integers, by identity
 };
 
+// Counts what Values writes, or a little more.
 class TextSize {
  public:
   explicit TextSize(std::uint64_t most) : most_(most) {}
-  // `name` is how many bytes the name of the value has.
-  void add(const Value& value, std::uint64_t name) {
+
+  void add(const Value& value) {
     if (bytes_ > most_) return;
-    bytes_ += 16;
+    bytes_ += kAround;
     switch (value.kind()) {
-      case Value::Kind::string: bytes_ += value.as_string().size(); break;
+      case Value::Kind::string: add_text(value.as_string()); break;
       case Value::Kind::bytes: bytes_ += value.as_bytes().size() * 2; break;
-      case Value::Kind::big_integer: bytes_ += value.big_bytes().size() * 3; break;
+      case Value::Kind::integer: bytes_ += std::abs(value.as_real()) < 1e13 ? 0U : 18U; break;
+      case Value::Kind::big_integer: bytes_ += digits_of(value) + work_of_new(value); break;
+      case Value::Kind::real: add_real(value.as_real()); break;
+      case Value::Kind::complex: bytes_ += 52; break;
+      case Value::Kind::dtype:
+      case Value::Kind::device: bytes_ += 32; break;
       case Value::Kind::size: bytes_ += value.as_size().size() * 22; break;
-      case Value::Kind::tensor: bytes_ += name; break;
+      case Value::Kind::tensor:
+        bytes_ += 8;
+        add_text(place_.name([&](const Value& key) { return key_text(key); }));
+        break;
       case Value::Kind::list:
       case Value::Kind::tuple:
-      case Value::Kind::set:
-        for (const Value& item : value.items()) add(item, name + 4);
-        break;
-      case Value::Kind::dict:
-        for (const auto& [key, item] : value.entries()) {
-          add(key, 0);
-          const std::size_t own = key.kind() == Value::Kind::string
-                                      ? key.as_string().size()
-                                      : repr_up_to(key, static_cast<std::size_t>(most_)).size();
-          if (own > most_) bytes_ = most_ + 1;
-          add(item, name + 1 + own);
-        }
-        break;
+      case Value::Kind::set: add_items(value); break;
+      case Value::Kind::dict: add_dict(value); break;
       case Value::Kind::object:
-        bytes_ += value.object_name().size();
-        add(value.object_arguments(), name);
-        add(value.object_state(), name);
-        add(value.object_items(), name);
+        bytes_ += 32;
+        add_text(value.object_name());
+        add(value.object_arguments());
+        add(value.object_state());
+        add(value.object_items());
         break;
       default: break;
     }
@@ -215,7 +286,82 @@ class TextSize {
   std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
+  // What stands around most values, or is all of those that are short.
+  static constexpr std::uint64_t kAround = 16;
+
+  void add_real(double number) {
+    std::string text;
+    append(text, number);
+    const std::size_t all = text.size() + (std::isfinite(number) ? 2 : 16);
+    if (all > kAround) bytes_ += all - kAround;
+  }
+  void add_items(const Value& value) {
+    std::size_t i = 0;
+    for (const Value& item : value.items()) {
+      if (bytes_ > most_) return;
+      place_.enter(nullptr, i++, false);
+      add(item);
+      place_.leave();
+    }
+  }
+  void add_dict(const Value& value) {
+    for (const auto& [key, item] : value.entries()) {
+      if (bytes_ > most_) return;
+      add(key);
+      if (key.kind() != Value::Kind::string) bytes_ += 4;
+      place_.enter(&key, 0, false);
+      add(item);
+      place_.leave();
+    }
+  }
+  // As append_json writes it.
+  void add_text(std::string_view text) {
+    while (!text.empty() && bytes_ <= most_) {
+      const Character c = first_character(text);
+      if (!c.whole) {
+        bytes_ += 6;
+      } else if (c.code == '"' || c.code == '\\') {
+        bytes_ += 2;
+      } else if (is_hidden(c.code)) {
+        bytes_ += c.code < 0x10000 ? 6 : 12;
+      } else {
+        bytes_ += c.length;
+      }
+      text.remove_prefix(c.length);
+    }
+  }
+  // As much of a key that is no text as is of interest. There is one for every key on the way.
+  std::string key_text(const Value& key) {
+    if (key.kind() == Value::Kind::big_integer) return std::string(digits_of(key), '0');
+    add_work(key);
+    if (bytes_ > most_) return {};
+    std::string text = repr_up_to(key, most_ - bytes_);
+    bytes_ += text.size();
+    return text;
+  }
+
+  static std::size_t digits_of(const Value& integer) { return integer.big_bytes().size() * 3; }
+  // Of finding the digits of a long integer: as the text that takes as long to write.
+  static std::uint64_t work_of(const Value& integer) {
+    const std::uint64_t size = integer.big_bytes().size();
+    return size * size / 64;
+  }
+  // They are kept.
+  std::uint64_t work_of_new(const Value& integer) {
+    return known_.insert(integer.identity()).second ? work_of(integer) : 0;
+  }
+  // But not of those in keys.
+  void add_work(const Value& key) {
+    if (bytes_ > most_) return;
+    if (key.kind() == Value::Kind::big_integer) bytes_ += work_of(key);
+    if (key.kind() != Value::Kind::tuple) return;
+    bytes_ += key.items().size();
+    for (const Value& part : key.items()) add_work(part);
+  }
+
   std::uint64_t most_, bytes_ = 0;
+  Place place_;
+  std::unordered_set<const void*> known_;  // long integers, by identity
 };
 
 }  // namespace
@@ -226,7 +372,7 @@ void write_value(JsonWriter& out, const Value& value, const std::string& name) {
 
 std::uint64_t text_size(const Value& value, std::uint64_t most) {
   TextSize size(most);
-  size.add(value, 0);
+  size.add(value);
   return size.bytes();
 }
 

@@ -51,7 +51,9 @@ class JsonWriter {
 // What is no tensor. Tensors are named by where they are: `name` is where the value itself is.
 void write_value(JsonWriter& out, const Value& value, const std::string& name);
 
-// How many bytes of text the value would be, shared parts written out, counted up to `most`.
+// How many bytes of text write_value() makes of the value at most, shared parts written out and
+// characters escaped, counted up to `most`. Long integers count as more, as finding their digits
+// takes longer than writing them.
 std::uint64_t text_size(const Value& value, std::uint64_t most);
 
 }  // namespace tenon::cli

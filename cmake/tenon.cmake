@@ -75,7 +75,7 @@ if(TENON_PRECOMPILED_HEADERS)
   target_precompile_headers(tenon_standard_headers PRIVATE ${standard_headers})
   tenon_objects(tenon_operator_headers ${CMAKE_CURRENT_LIST_DIR}/empty.cpp)
   target_precompile_headers(tenon_operator_headers PRIVATE ${standard_headers}
-    <tenon/arithmetic.h> <tenon/custom_op.h> <tenon/error.h> <tenon/factories.h> <tenon/gradient.h> <tenon/ops.h>)
+    <tenon/ops/arithmetic.h> <tenon/extend/custom_op.h> <tenon/error.h> <tenon/ops/factories.h> <tenon/extend/gradient.h> <tenon/ops/ops.h>)
   # From there g++ 12 does not know that they are the system's, and warns of what its optimiser makes of them.
   set(precompiled_options $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized$<SEMICOLON>-Wno-array-bounds>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow$<SEMICOLON>-Wno-stringop-overread$<SEMICOLON>-Wno-free-nonheap-object>)

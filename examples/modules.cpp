@@ -117,7 +117,7 @@ class Tagger final : public nn::Layer {
   std::vector<std::string> labels;
 
   std::optional<Value> get_extra_state() const override {
-    return Value::list({labels.begin(), labels.end()});
+    return Value::list(std::vector<Value>(labels.begin(), labels.end()));
   }
   void set_extra_state(const Value& state) override {
     std::vector<std::string> fresh;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tenon/extend.h"
 #include "tenon/tenon.h"
 
 using namespace tenon;

@@ -1,5 +1,6 @@
 // A tensor of one's own: int8 codes under a float32 face, that quantises whatever is loaded into
 // it.
+#include <tenon/extend.h>
 #include <tenon/tenon.h>
 
 #include <cmath>

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <initializer_list>
 #include <iostream>
 #include <new>
@@ -11,8 +13,10 @@
 
 #include "live_bytes.h"
 #include "same_tree.h"
+#include "support/temp_dir.h"
 #include "support/written_file.h"
 #include "tenon/checkpoint.h"
+#include "tenon/convert.h"
 #include "tenon/error.h"
 #include "tenon/save.h"
 
@@ -25,6 +29,18 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
 [[noreturn]] void fail(const std::string& what) {
   std::cerr << "check_file: " << what << std::endl;
   std::abort();
+}
+
+// What is done with so many bytes takes no more memory than they warrant.
+template <class F>
+auto measured(const char* what, std::size_t bytes, F&& f) {
+  const LiveBytes counted;
+  auto result = f();
+  if (LiveBytes::peak() > static_cast<std::int64_t>(kMostBytes + 20 * bytes)) {
+    fail(std::string(what) + " took " + std::to_string(LiveBytes::peak()) + " bytes for " +
+         std::to_string(bytes));
+  }
+  return result;
 }
 
 void read_tensors(const Checkpoint& file) {
@@ -106,16 +122,19 @@ std::optional<std::vector<std::byte>> saved(const Value& value, FileFormat forma
   return std::nullopt;
 }
 
-void save_and_read(const Value& value, FileFormat format) {
-  const auto file = saved(value, format);
-  if (!file) return;
+using Bytes = std::span<const std::byte>;
+
+// What was written is ours in every name, is read again, and holds what it was made of.
+void check_written(Bytes file, const Value& value, FileFormat format) {
   if (format == FileFormat::pth) {
     const std::string wrong =
-        wrong_in_archive({reinterpret_cast<const char*>(file->data()), file->size()});
+        wrong_in_archive({reinterpret_cast<const char*>(file.data()), file.size()});
     if (!wrong.empty()) fail("what was written has " + wrong);
   }
   try {
-    const Value back = Checkpoint::open(*file).load({.map_location = "cpu"});
+    const Value back = measured("reading what was written", file.size(), [&] {
+      return Checkpoint::open(file).load({.map_location = "cpu"});
+    });
     const std::string wrong = differs(value, back, format == FileFormat::pth);
     if (!wrong.empty()) fail("what was written is not what was saved: " + wrong);
   } catch (const Error& error) {
@@ -123,24 +142,55 @@ void save_and_read(const Value& value, FileFormat format) {
   }
 }
 
+void save_and_read(Bytes bytes, const Value& value, FileFormat format) {
+  // The file is made in memory, and may be larger than what it was read from.
+  const auto file =
+      measured("saving", bytes.size() + kMostBytes / 20, [&] { return saved(value, format); });
+  if (file) check_written(*file, value, format);
+}
+
+// From file to file, in pieces.
+void convert_and_read(Bytes bytes, const Value& value, FileFormat format) {
+  static const TempDir folder;
+  static const std::string from = folder.file("in"), to = folder.file("out");
+  folder.write("in", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  const bool written = measured("converting", bytes.size(), [&] {
+    try {
+      const SaveOptions options{.format = format, .durable = false};
+      ConvertOptions dry{.save = options};
+      dry.save.dry_run = true;
+      if (convert(from, to, dry).bytes > kMostBytes) return false;
+      convert(from, to, {.save = options});
+      return true;
+    } catch (const InternalError& error) {
+      fail(error.what());
+    } catch (const Error&) {
+    }
+    return false;
+  });
+  if (!written) {
+    if (std::filesystem::exists(to)) fail("refused, and something was written");
+    return;
+  }
+  const std::string file = TempDir::read(to);
+  std::filesystem::remove(to);
+  check_written(std::as_bytes(std::span(file)), value, format);
+}
+
 }  // namespace
 
-void check_file(std::span<const std::byte> bytes) {
+void check_file(Bytes bytes) {
   for (const bool inert : {false, true}) {
-    std::optional<Value> value;
-    {
-      const LiveBytes counted;
-      value = loaded(bytes, inert);
-      const auto most = static_cast<std::int64_t>(kMostBytes + 20 * bytes.size());
-      if (LiveBytes::peak() > most) {
-        fail("it took " + std::to_string(LiveBytes::peak()) + " bytes for an input of " +
-             std::to_string(bytes.size()));
-      }
-    }
+    const std::optional<Value> value =
+        measured("loading", bytes.size(), [&] { return loaded(bytes, inert); });
     if (!value) continue;
-    save_and_read(*value, FileFormat::pth);
     int places = 100'000;
-    if (!has_more_places(*value, places)) save_and_read(*value, FileFormat::safetensors);
+    const bool large = has_more_places(*value, places);
+    for (const FileFormat format : {FileFormat::pth, FileFormat::safetensors}) {
+      if (format == FileFormat::safetensors && large) continue;
+      save_and_read(bytes, *value, format);
+      if (!inert) convert_and_read(bytes, *value, format);
+    }
   }
 }
 

@@ -1,14 +1,24 @@
 #include "live_bytes.h"
 
-#include <sanitizer/allocator_interface.h>
-
 #include <atomic>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define TENON_COUNTS_LIVE_BYTES
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TENON_COUNTS_LIVE_BYTES
+#endif
+#endif
+#ifdef TENON_COUNTS_LIVE_BYTES
+#include <sanitizer/allocator_interface.h>
+#endif
 
 namespace tenon {
 
 namespace {
 
 std::atomic<std::int64_t> live{0}, most{0};
+#ifdef TENON_COUNTS_LIVE_BYTES
 std::atomic<bool> counting{false};
 
 void allocated(const volatile void* /*address*/, std::size_t size) {
@@ -25,16 +35,23 @@ void freed(const volatile void* address) {
   live -= static_cast<std::int64_t>(__sanitizer_get_allocated_size(address));
 }
 
+void count(bool counts) {
+  [[maybe_unused]] static const int installed =
+      __sanitizer_install_malloc_and_free_hooks(allocated, freed);
+  counting = counts;
+}
+#else
+void count(bool /*counts*/) {}
+#endif
+
 }  // namespace
 
 LiveBytes::LiveBytes() {
-  [[maybe_unused]] static const int installed =
-      __sanitizer_install_malloc_and_free_hooks(allocated, freed);
   live = most = 0;
-  counting = true;
+  count(true);
 }
 
-LiveBytes::~LiveBytes() { counting = false; }
+LiveBytes::~LiveBytes() { count(false); }
 
 std::int64_t LiveBytes::peak() noexcept { return most; }
 

@@ -6,7 +6,8 @@
 
 namespace tenon {
 
-// Counts what this process allocates, on all threads, from here to its end. One at a time.
+// Counts what this process allocates, on all threads, from here to its end. One at a time. Only
+// AddressSanitizer can count: without it there is nothing to count.
 class LiveBytes {
  public:
   LiveBytes();

@@ -35,7 +35,7 @@ constexpr const char* kTexts[] = {"torch.sparse_coo",
                                   "latin1"};
 
 // As JSON writes it.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {
@@ -66,7 +66,7 @@ class Notes {
     if (in_.one_in(16)) return in_.letters(40);
     std::string out = "{";
     for (std::size_t n = in_.below(4); n > 0; --n)
-      out += (out.size() > 1 ? ", " : "") + quoted(in_.of(kNames)) + ": " + facts();
+      out += (out.size() > 1 ? ", " : "") + in_quotes(in_.of(kNames)) + ": " + facts();
     return out + "}";
   }
 
@@ -87,7 +87,7 @@ class Notes {
     std::string out = "[";
     for (std::size_t n = in_.below(6); n > 0; --n) {
       out += out.size() > 1 ? ", [" : "[";
-      out += fields && !in_.one_in(8) ? quoted(in_.of(kFields)) : value(depth + 1);
+      out += fields && !in_.one_in(8) ? in_quotes(in_.of(kFields)) : value(depth + 1);
       out += ", " + value(depth + 1) + "]";
     }
     return out + "]";
@@ -96,7 +96,7 @@ class Notes {
     return std::string("{\"") + key + "\": " + content + "}";
   }
   std::string object(int depth) {
-    std::string out = R"({"object": [)" + quoted(in_.of(kObjects)) + ", ";
+    std::string out = R"({"object": [)" + in_quotes(in_.of(kObjects)) + ", ";
     out += in_.one_in(4) ? in("tuple", items(depth)) : R"({"tuple": []})";
     out += ", " + (in_.one_in(4) ? value(depth + 1) : in("dict", pairs(depth, true)));
     return out + (in_.one_in(8) ? ", [1]]}" : ", null]}");
@@ -108,7 +108,7 @@ class Notes {
       case 1: return in_.one_in(2) ? "true" : "false";
       case 2: return number();
       case 3: return number() + ".5e" + std::to_string(in_.below(250));
-      case 4: return quoted(in_.of(kTexts));
+      case 4: return in_quotes(in_.of(kTexts));
       case 5: return items(depth);
       case 6: return in("tuple", items(depth));
       case 7: return in("set", items(depth));
@@ -116,15 +116,15 @@ class Notes {
       case 9:
         return R"({"ordered_dict": )" + pairs(depth, false) +
                (in_.one_in(2) ? R"(, "attributes": )" + value(depth + 1) + "}" : "}");
-      case 10: return in("bytes", quoted(in_.one_in(2) ? "00ff" : "0g"));
-      case 11: return in("int", quoted(in_.one_in(2) ? "ffffffffffffffffff00" : ""));
-      case 12: return in("dtype", quoted(in_.of(kDTypes)));
-      case 13: return in("device", quoted(in_.one_in(2) ? "cpu" : "cuda:9"));
+      case 10: return in("bytes", in_quotes(in_.one_in(2) ? "00ff" : "0g"));
+      case 11: return in("int", in_quotes(in_.one_in(2) ? "ffffffffffffffffff00" : ""));
+      case 12: return in("dtype", in_quotes(in_.of(kDTypes)));
+      case 13: return in("device", in_quotes(in_.one_in(2) ? "cpu" : "cuda:9"));
       case 14: return in("size", numbers());
-      case 15: return in("float", quoted(in_.one_in(2) ? "nan" : "-inf"));
+      case 15: return in("float", in_quotes(in_.one_in(2) ? "nan" : "-inf"));
       case 16: return in("complex", "[" + number() + ", " + value(depth + 1) + "]");
       case 17: return object(depth);
-      default: return in("tensor", quoted(in_.of(kNames)));
+      default: return in("tensor", in_quotes(in_.of(kNames)));
     }
   }
   std::string facts() {
@@ -134,12 +134,12 @@ class Notes {
       out += std::string(out.empty() ? "{\"" : ", \"") + key + "\": " + content;
     };
     const bool alias = in_.one_in(2);
-    if (alias) add("of", quoted(in_.of(kNames)));
+    if (alias) add("of", in_quotes(in_.of(kNames)));
     if (alias) add("at", number());
     if (in_.one_in(2)) {
-      add("stored_dtype", quoted(in_.of(kDTypes)));
+      add("stored_dtype", in_quotes(in_.of(kDTypes)));
       add("stored_bytes", in_.one_in(2) ? "16" : number());
-      add("dtype", quoted(in_.of(kDTypes)));
+      add("dtype", in_quotes(in_.of(kDTypes)));
       add("shape", numbers());
       add("stride", numbers());
       add("offset", number());
@@ -162,8 +162,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Choices choices(data, size);
   Notes notes(choices);
   std::string header = R"({"__metadata__": {"format": "pt")";
-  if (!choices.one_in(4)) header += R"(, "tenon.values": )" + quoted(notes.values());
-  if (choices.one_in(2)) header += R"(, "tenon.tensors": )" + quoted(notes.tensors());
+  if (!choices.one_in(4)) header += R"(, "tenon.values": )" + in_quotes(notes.values());
+  if (choices.one_in(2)) header += R"(, "tenon.tensors": )" + in_quotes(notes.tensors());
   header += R"(}, "a": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]},)"
             R"( "b": {"dtype": "I64", "shape": [1, 2], "data_offsets": [16, 32]})";
   if (choices.one_in(2))

@@ -380,7 +380,8 @@ class Program {
       default: return combine();
     }
   }
-  // What takes values from the stack, where there are any that fit; now and then, whatever there is.
+  // What takes values from the stack, where there are any that fit; now and then, whatever there
+  // is.
   void combine() {
     const std::size_t n = above_mark();
     const bool marked = n < stack_.size(), anyhow = in_.one_in(64);

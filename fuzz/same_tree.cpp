@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/body.h"
+#include "tenon/extend/body.h"
 #include "tenon/storage.h"
 
 namespace tenon {

@@ -1,5 +1,6 @@
-// Random programs of views, copies and indexing with any numbers at all, on the CPU and on meta at once. Nothing may crash or read
-// outside, and the two devices must agree on every shape and on every refusal.
+// Random programs of views, copies and indexing with any numbers at all, on the CPU and on meta at
+// once. Nothing may crash or read outside, and the two devices must agree on every shape and on
+// every refusal.
 #include <tenon/tenon.h>
 
 #include <cstddef>

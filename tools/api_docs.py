@@ -12,9 +12,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "api.md"
 
 # Headers of functions, in the order of the document. Layers are in include/tenon/nn.
-FUNCTIONS = ["functional", "convolution", "pooling", "folding", "normalization", "activation", "attention", "loss", "padding", "interpolation", "embedding_bag",
-             "grid_sampling", "reductions", "selection", "ops", "picking", "sorting", "matmul", "einsum", "triangles", "rearranging", "counting",
-             "geometry", "factories", "random", "amp", "nn/packed_sequence", "nn/clip_grad"]
+FUNCTIONS = ["ops/functional", "ops/convolution", "ops/pooling", "ops/fold", "ops/normalization", "ops/activation", "ops/attention",
+             "ops/loss", "ops/padding", "ops/interpolation", "ops/embedding_bag", "ops/grid_sample", "ops/reductions", "ops/where",
+             "ops/ops", "ops/scatter", "ops/sort", "ops/matmul", "ops/einsum", "ops/tril", "ops/flip", "ops/one_hot", "ops/cdist",
+             "ops/factories", "ops/random", "amp", "nn/packed_sequence", "nn/clip_grad"]
 NOT_LAYERS = {"callable", "conversion", "hooks", "init", "lazy", "load_state_dict", "module", "named_values", "optimizer", "parameter", "scheduler_state",
               "slots"}
 SCHEDULERS = ["lr_scheduler", "cosine_annealing", "one_cycle", "reduce_on_plateau", "sequential_lr"]
@@ -27,6 +28,8 @@ NOTES = {"pooling": ["A call gives the values alone, whatever `return_indices` s
 COMMENT = re.compile(r"//[^\n]*")
 STRUCT = re.compile(r"\n( *)struct (?:TENON_API )?(\w*Options?) \{(.*?)\n\1\};", re.S)
 ALIAS = re.compile(r"\busing\s+(\w*Options?)\s*=\s*([\w:]+);")
+# A constructor for one type alone: template <std::same_as<T> V> Name(const V& list).
+ONLY = re.compile(r"template <std::same_as<((?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*)> (\w+)>(\n\s*(?:explicit )?\w+\()([^)]*)")
 FIELD = re.compile(r"([\w:<>, ]+?\*?)\s+(\w+)\s*(?:=\s*(.*?))?;", re.S)
 CLASS = re.compile(r"\n(?:template <[^>]*>\n)?class (?:TENON_API )?(\w+)(?: final)?\s*:\s*public ([^{;]*?)\{(.*?)\n\};", re.S)
 FUNCTION = re.compile(r"\n(?:TENON_API|inline|template <class O = (\w+)>\nOnlyOf<O, \w+,)\s+([\w:<>, ]+?[&>\w])\s+(\w+)(?=\()")
@@ -60,7 +63,7 @@ def split_arguments(text):
 
 
 def plain_type(text):
-    text = re.sub(r"\bconst\b|&", "", text)
+    text = re.sub(r"\bconst\b\s*|&", "", text)
     return squeezed(text).replace("std::int64_t", "int").replace("std::string_view", "string").replace("std::string", "string").replace("std::", "")
 
 
@@ -68,7 +71,7 @@ class Headers:
     def __init__(self):
         self.options, self.aliases, self.texts, self.bases, self.own_options = {}, {}, {}, {}, {}
         for path in sorted((ROOT / "include").glob("tenon/**/*.h")):
-            text = COMMENT.sub("", path.read_text())
+            text = ONLY.sub(lambda m: m.group(3) + re.sub(rf"\b{m.group(2)}\b", m.group(1), m.group(4)), COMMENT.sub("", path.read_text()))
             self.texts[path] = text
             for indent, name, body in STRUCT.findall(text):
                 if indent:

@@ -5,6 +5,7 @@
   documents show only code that is compiled and run.
 - Links to files of the project lead somewhere.
 - Tests named as `Suite.Name` in tests/upstream.md exist.
+- Every layer of docs/api.md that has tensors of its own, which is one with a dtype, is tried in tests/nn/swap_layers_test.cpp.
 - No source line is longer than 100 characters (clang-format leaves comments alone).
 Prints what is wrong and exits 1 if something is.
 """
@@ -53,6 +54,16 @@ def problems():
     for name in re.findall(r"`([A-Z]\w+\.[A-Z]\w+)`", table.read_text()):
         if name not in tests:
             yield f"tests/upstream.md: there is no test {name}"
+
+    api = (ROOT / "docs" / "api.md").read_text().split("\n## Layers")[1].split("\n## ")[0]
+    swapped = (ROOT / "tests" / "nn" / "swap_layers_test.cpp").read_text()
+    layers = set(re.findall(r"^(\w+)\(.*\.dtype = ", api, re.MULTILINE))
+    for header in files("include/tenon/nn/*.h"):  # those with the constructors of another one
+        for name, base in re.findall(r"^class TENON_API (\w+)(?: final)? : public (\w+)", header.read_text(), re.MULTILINE):
+            layers |= {name} if base in layers else set()
+    for name in sorted(layers):
+        if f"make<{name}>" not in swapped:
+            yield f"tests/nn/swap_layers_test.cpp: does not try {name}"
 
     for source in files("include/*.h", "src/*.h", "src/*.cpp", "examples/*.cpp"):
         for number, line in enumerate(source.read_text().splitlines(), 1):

@@ -28,6 +28,7 @@ NAMES = {
     "initializer_list": "initializer_list",
     "iosfwd": "ostream",
     "iterator": "forward_iterator_tag input_iterator_tag",
+    "limits": "numeric_limits",
     "map": "map",
     "memory": "make_shared make_unique shared_ptr static_pointer_cast unique_ptr weak_ptr",
     "mutex": "lock_guard mutex unique_lock",
@@ -41,7 +42,7 @@ NAMES = {
     "string_view": "string_view",
     "tuple": "apply get tie tuple tuple_element_t tuple_size_v",
     "type_traits": "decay_t enable_if_t invoke_result_t is_abstract_v is_arithmetic_v is_class_v is_constructible_v is_convertible_v is_copy_constructible_v "
-                   "is_default_constructible_v is_enum_v is_integral_v is_invocable_r_v is_reference_v is_same_v is_unsigned_v is_void_v "
+                   "is_default_constructible_v is_enum_v is_integral_v is_invocable_r_v is_reference_v is_nothrow_constructible_v is_same_v is_unsigned_v is_void_v "
                    "remove_cv_t remove_cvref_t conditional_t type_identity",
     "typeinfo": "type_info",
     "unordered_map": "unordered_map",

@@ -8,7 +8,7 @@
 //   loss.backward();
 //
 // Which operators do what is PyTorch's choice, and belongs to each of them (AutocastPolicy in
-// tenon/detail/autocast.h). Operators in place and those that write into `out` are left alone.
+// tenon/extend/autocast.h). Operators in place and those that write into `out` are left alone.
 // Gradients have the dtype of what they are the gradient of. For float16, whose gradients are soon
 // 0, there is amp::GradScaler (tenon/optim/grad_scaler.h).
 //
@@ -19,7 +19,7 @@
 #include <memory>
 #include <optional>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/device.h"
 #include "tenon/dtype.h"
 

@@ -1,5 +1,4 @@
-// Marks what a library exports: to users, and (in headers under src/) to the other libraries of
-// Tenon. Everything else is hidden.
+// Moved: include "tenon/detail/api.h". The old name is gone in version 0.3.
 #pragma once
 
-#define TENON_API __attribute__((visibility("default")))
+#include "tenon/detail/api.h"

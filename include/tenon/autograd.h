@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/device.h"
 #include "tenon/dtype.h"
+#include "tenon/extend/ref.h"
 #include "tenon/layout.h"
-#include "tenon/ref.h"
 #include "tenon/removable_handle.h"
 #include "tenon/shape.h"
 

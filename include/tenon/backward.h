@@ -15,9 +15,10 @@
 #include <span>
 #include <vector>
 
-#include "tenon/api.h"
 #include "tenon/autograd.h"
+#include "tenon/detail/api.h"
 #include "tenon/tensor.h"
+#include "tenon/tensor_list.h"
 
 namespace tenon {
 
@@ -27,20 +28,20 @@ struct BackwardOptions {
   std::optional<bool> retain_graph = {};  // what create_graph says
   bool create_graph = false;
   // If not empty, grads are added to these alone.
-  std::vector<Tensor> inputs = {};
+  TensorList inputs = {};
 };
 
 namespace autograd {
 
 struct BackwardOptions {
-  std::vector<Tensor> grad_tensors = {};  // one for each tensor; an undefined one is left out
+  TensorList grad_tensors = {};  // one for each tensor; an undefined one is left out
   std::optional<bool> retain_graph = {};
   bool create_graph = false;
-  std::vector<Tensor> inputs = {};
+  TensorList inputs = {};
 };
 
 struct GradOptions {
-  std::vector<Tensor> grad_outputs = {};
+  TensorList grad_outputs = {};
   std::optional<bool> retain_graph = {};
   bool create_graph = false;
   bool allow_unused = false;       // an input that nothing depends on has an undefined gradient
@@ -48,14 +49,9 @@ struct GradOptions {
 };
 
 // Errors are AutogradError, with PyTorch's words.
-TENON_API void backward(std::span<const Tensor> tensors, const BackwardOptions& options = {});
-TENON_API std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
+TENON_API void backward(TensorList tensors, const BackwardOptions& options = {});
+TENON_API std::vector<Tensor> grad(TensorList outputs, TensorList inputs,
                                    const GradOptions& options = {});
-inline std::vector<Tensor> grad(const std::vector<Tensor>& outputs,
-                                const std::vector<Tensor>& inputs,
-                                const GradOptions& options = {}) {
-  return grad(std::span<const Tensor>(outputs), std::span<const Tensor>(inputs), options);
-}
 
 }  // namespace autograd
 

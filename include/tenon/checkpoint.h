@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/dtype.h"
 #include "tenon/key_map.h"
 #include "tenon/map_location.h"
@@ -105,15 +105,16 @@ struct StorageFacts {
   std::string_view device;  // as the file says
   std::uint64_t nbytes = 0;
   std::uint64_t offset = 0;  // in the file
-  std::uint64_t stored = 0;  // bytes there: less than nbytes if they are deflated
+  std::uint64_t stored = 0;  // bytes there
+  bool deflated = false;     // and hardly ever as many as nbytes then
   // Not deflated, in our byte order, and where its elements may lie. Others are copied.
   bool mappable = true;
 };
 
 class TENON_API Checkpoint {
  public:
-  // A file of any kind, an index of several (*.index.json), or a folder with one of the usual
-  // names in it.
+  // A file of any kind, an index of several (*.index.json), or a folder: the first of
+  // model.safetensors, its index, pytorch_model.bin and its index that is in it.
   static Checkpoint open(const std::string& path, const OpenOptions& options = {});
   // The part of an open file from an offset to its end. The descriptor may be closed afterwards.
   static Checkpoint open(int descriptor, std::uint64_t offset, const OpenOptions& options = {});
@@ -150,7 +151,9 @@ class TENON_API Checkpoint {
   // Reads all bytes and compares them. ChecksumError where they do not match.
   void verify(const Watch& watch = {}) const;
   // The elements of a tensor, packed, conjugation and negation done, piece by piece. Unless told
-  // otherwise, compared with their checksum: an error may come behind the last piece.
+  // otherwise, compared with their checksum: an error may come behind the last piece. A deflated
+  // storage is inflated as a whole, and some are kept: tensors are best read in the order of their
+  // storages. FormatError if each is read once and that makes many inflate again.
   void read(std::size_t tensor, const std::function<void(std::span<const std::byte>)>& piece,
             bool verify = true) const;
 

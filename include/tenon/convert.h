@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/dtype.h"
 #include "tenon/key_map.h"
 #include "tenon/read_limits.h"

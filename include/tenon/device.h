@@ -14,13 +14,13 @@
 #include <string_view>
 #include <utility>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 
 namespace tenon {
 
 // PyTorch's device types, in its order. Naming one does not mean that it can be used here: that
-// takes a backend (tenon/device_backend.h), and until there is one, an allocation on it says so.
-// Out-of-tree devices get the numbers from `registered` on.
+// takes a backend (tenon/extend/device_backend.h), and until there is one, an allocation on it says
+// so. Out-of-tree devices get the numbers from `registered` on.
 enum class DeviceType : std::uint8_t {
   cpu,
   cuda,

@@ -13,9 +13,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "tenon/api.h"
-#include "tenon/float8.h"
-#include "tenon/half.h"
+#include "tenon/detail/api.h"
+#include "tenon/detail/float8.h"
+#include "tenon/detail/half.h"
 
 namespace tenon {
 

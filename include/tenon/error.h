@@ -4,10 +4,11 @@
 // well known it is used, because that is what people search for. An operation that throws has
 // changed nothing unless its own header says otherwise.
 //
-// IoError, FormatError, ChecksumError and DeviceError repeat names that a file chose. Their what()
-// is one line that is safe to log: control characters, invisible ones and those that turn text
-// around are written as \u{...}, bytes that are not UTF-8 as \x.., and of a long name or reason the
-// first 4 KiB are shown. The fields, file() above all, have everything as it was given.
+// Messages repeat names that a file chose, and are safe to log: control characters (but for new
+// lines and tabs), invisible characters and those that turn text around are written as \u{...},
+// bytes that are not UTF-8 as \x.. in them. Those of IoError, FormatError, ChecksumError and
+// DeviceError are one line, and show the first 4 KiB of a long name or reason. The fields, file()
+// above all, have everything as it was given.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
+#include "tenon/version.h"
 
 namespace tenon {
 
@@ -28,7 +30,8 @@ struct ErrorPlace;
 
 class TENON_API Error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit Error(const std::string& what);
+  explicit Error(const char* what);
   ~Error() override;
 
   // The message, and in parentheses which layer of a model it came from, if it came from one.

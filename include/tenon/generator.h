@@ -17,9 +17,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/device.h"
-#include "tenon/ref.h"
+#include "tenon/extend/ref.h"
 #include "tenon/tensor.h"
 
 namespace tenon {

@@ -4,13 +4,16 @@
 //   load(file, {.filter = matching("\\.attn\\.")});
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 
 namespace tenon {
 
@@ -26,9 +29,18 @@ class TENON_API KeyMap {
 
   KeyMap& strip_prefix(std::string prefix);
   KeyMap& add_prefix(std::string prefix);
-  KeyMap& rename(std::map<std::string, std::string, std::less<>> names);  // whole names
+  // Whole names: a map, or rename({{"a", "b"}, {"b", "c"}}), where the first of two for the same
+  // name counts. Note [Braces with names].
+  template <std::same_as<std::map<std::string, std::string, std::less<>>> Names>
+  KeyMap& rename(Names names) {
+    return rename_whole(std::move(names));
+  }
+  template <std::size_t N>
+  KeyMap& rename(const std::pair<std::string, std::string> (&names)[N]) {
+    return rename_whole({names, names + N});
+  }
   // Every match of a regular expression (RE2's syntax), \1 standing for its first group. ValueError
-  // if it is none. Applied to a name of more than 4,096 bytes, or making one of more than 65,536,
+  // if it is none. Applied to a name of more than 1,024 bytes, or making one of more than 65,536,
   // it throws ValueError: such work is quadratic, and files choose their names.
   KeyMap& replace(const std::string& pattern, std::string with);
 
@@ -38,6 +50,8 @@ class TENON_API KeyMap {
   std::string module(std::string_view name) const;
 
  private:
+  KeyMap& rename_whole(std::map<std::string, std::string, std::less<>> names);
+
   struct Rules;
   std::unique_ptr<Rules> rules_;
 };

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/device.h"
 #include "tenon/dtype.h"
 #include "tenon/shape.h"

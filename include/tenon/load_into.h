@@ -18,8 +18,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/api.h"
 #include "tenon/checkpoint.h"
+#include "tenon/detail/api.h"
 #include "tenon/device.h"
 #include "tenon/dtype.h"
 #include "tenon/key_map.h"

@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/device.h"
 
 namespace tenon {
@@ -26,21 +26,25 @@ class TENON_API MapLocation {
   MapLocation() = default;
   template <class D>
     requires std::same_as<D, Device> || std::convertible_to<const D&, std::string_view>
-  MapLocation(const D& device) : MapLocation(Device(device)) {}
-  // The same: Note [Braces with names].
-  explicit MapLocation(Device device)
-      : choose_([device](std::string_view) { return std::optional<Device>(device); }) {}
-  explicit MapLocation(std::string_view device) : MapLocation(Device(device)) {}
-  explicit MapLocation(const char* device) : MapLocation(Device(device)) {}
+  MapLocation(const D& device)
+      : choose_([to = Device(device)](std::string_view) { return std::optional<Device>(to); }) {}
   // What is not in the map stays where it was.
-  MapLocation(std::map<std::string, Device, std::less<>> devices)
+  template <std::same_as<std::map<std::string, Device, std::less<>>> Devices>
+  MapLocation(Devices devices)
       : choose_([map = std::move(devices)](std::string_view tag) -> std::optional<Device> {
           const auto found = map.find(tag);
           if (found == map.end()) return std::nullopt;
           return found->second;
         }) {}
-  MapLocation(std::initializer_list<std::pair<const std::string, Device>> devices)
-      : MapLocation(std::map<std::string, Device, std::less<>>(devices)) {}
+  // {{"cuda:0", "cpu"}, {"cuda:1", "cpu"}}, up to eight; for more, a std::map<std::string, Device,
+  // std::less<>>. Note [Braces with names].
+  struct Entry {
+    std::string_view from;
+    Device to;
+  };
+  MapLocation(const Entry& a, const Entry& b = {}, const Entry& c = {}, const Entry& d = {},
+              const Entry& e = {}, const Entry& f = {}, const Entry& g = {}, const Entry& h = {})
+      : MapLocation(map_of({&a, &b, &c, &d, &e, &f, &g, &h})) {}
   // Called with the device of every storage that is loaded, in the order tensors use them; nothing:
   // it stays.
   template <class F>
@@ -54,6 +58,16 @@ class TENON_API MapLocation {
   }
 
  private:
+  // Of those that are given.
+  static std::map<std::string, Device, std::less<>> map_of(
+      std::initializer_list<const Entry*> entries) {
+    std::map<std::string, Device, std::less<>> devices;
+    for (const Entry* entry : entries) {
+      if (entry->from.data() != nullptr) devices.emplace(entry->from, entry->to);
+    }
+    return devices;
+  }
+
   std::function<std::optional<Device>(std::string_view)> choose_;
 };
 

@@ -16,7 +16,7 @@
 
 #include <cstddef>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 
 namespace tenon {
 

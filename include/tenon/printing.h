@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 
 namespace tenon {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 
 namespace tenon {
 

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/value.h"
 #include "tenon/watch.h"
 
@@ -45,7 +45,7 @@ struct SaveOptions {
   // Whether a file that is there is replaced, through symbolic links, as torch.save does. Without,
   // IoError with EEXIST if anything has the name, also a link, and also if it appears while the new
   // file is written: nothing is replaced and no link is followed. With .shard_size the name is that
-  // of the index.
+  // of the index, and the folder may be no link either.
   bool replace = true;
   // Write nothing, and do not look at the target: the report says what would be written, and what
   // is wrong with the tensors is an error as it would be.

@@ -9,7 +9,7 @@
 #include <string>
 #include <type_traits>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/dtype.h"
 
 namespace tenon {

@@ -5,13 +5,14 @@
 // values.
 //
 // Note [Braces with names]
-// f({.stride = 2}) must not compile where f takes a list. g++ 12 forgets the names if the class of
-// the parameter has a constructor from a std::initializer_list: the values become the arguments of
-// its other constructors. So a class that braces can become either has no such constructor but a
-// template of any number of arguments, or none of its other constructors can be chosen for braces.
-// Of two that fit equally g++ takes the one that is no template, and if that is explicit, braces
-// with names are an error; `Dims d = 3` never sees it. A parameter that is a template, as a vector
-// here, takes no braces at all. tests/compile_fail/named_braces.py tries every class and function.
+// f({.stride = 2}) must not compile where f takes a list. g++ 12 forgets the names if the parameter
+// is a std::initializer_list, or a class with a constructor from one: the values become the
+// arguments of its other constructors. So what braces become here has no such constructor. It is a
+// class with a template of any number of arguments, as Dims is; an array, const T (&list)[N]; or a
+// std::span beside one of them. Where lists are nested, only a std::initializer_list will do
+// (NestedNumbers): there a second class that the same values could become makes them ambiguous.
+// A vector as a parameter is a template, which takes no braces at all.
+// tests/compile_fail/named_braces.py tries every class and function.
 #pragma once
 
 #include <algorithm>
@@ -19,16 +20,21 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <iosfwd>
+#include <limits>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 
 namespace tenon {
+
+// The numbers that sizes are given as: of any integer type but bool, and of enums that convert.
+template <class N>
+concept SizeNumber = (std::integral<N> && !std::same_as<N, bool>) ||
+                     (std::is_enum_v<N> && std::convertible_to<N, std::int64_t>);
 
 class TENON_API Dims {
  public:
@@ -38,21 +44,25 @@ class TENON_API Dims {
   Dims() noexcept : inline_{} {}
   // A list of n equal numbers. A named function, because Dims(3) is the list [3].
   static Dims filled(std::size_t n, std::int64_t value);
-  Dims(std::initializer_list<std::int64_t> values)
-      : Dims(std::span(values.begin(), values.size())) {}
-  Dims(std::span<const std::int64_t> values) : inline_{} { assign(values); }
-  template <std::same_as<std::vector<std::int64_t>> V>
-  Dims(const V& values) : Dims(std::span(values)) {}
-  // A single number stands for a list of one, as PyTorch takes an int for a tuple.
-  template <std::integral I>
-  Dims(I value) : size_(1), inline_{static_cast<std::int64_t>(value)} {}
-  // The same: Note [Braces with names]. Never named by users.
-  explicit Dims(int value) : size_(1), inline_{value} {}
-  explicit Dims(unsigned value) : size_(1), inline_{value} {}
-  explicit Dims(long value) : size_(1), inline_{value} {}
-  explicit Dims(unsigned long value) : size_(1), inline_{static_cast<std::int64_t>(value)} {}
-  explicit Dims(long long value) : size_(1), inline_{value} {}
-  explicit Dims(unsigned long long value) : size_(1), inline_{static_cast<std::int64_t>(value)} {}
+  // 3 and {2, 3}: a single number stands for a list of one, as PyTorch takes an int for a tuple.
+  template <SizeNumber... N>
+    requires(sizeof...(N) > 0)
+  Dims(N... values) : inline_{} {
+    if constexpr (sizeof...(N) <= kInline) {
+      size_ = sizeof...(N);
+      inline_ = {as_size(values)...};
+    } else {
+      const std::int64_t all[] = {as_size(values)...};
+      assign(all);
+    }
+  }
+  // A vector, a span, an array of them.
+  template <class L>
+    requires std::convertible_to<const L&, std::span<const std::int64_t>> &&
+             (!std::derived_from<L, Dims>)
+  Dims(const L& values) : inline_{} {
+    assign(values);
+  }
   Dims(const Dims& other) : inline_{} {
     if (other.size_ <= kInline) {
       copy_inline(other);
@@ -115,6 +125,15 @@ class TENON_API Dims {
   std::string repr() const;
 
  private:
+  // ValueError for what no size can be, instead of a negative one.
+  template <SizeNumber N>
+  static std::int64_t as_size(N value) {
+    if constexpr (std::is_unsigned_v<N> && sizeof(N) == sizeof(std::int64_t)) {
+      if (value > static_cast<N>(std::numeric_limits<std::int64_t>::max())) too_large(value);
+    }
+    return static_cast<std::int64_t>(value);
+  }
+  [[noreturn]] static void too_large(std::uint64_t value);
   void assign(std::span<const std::int64_t> values);
   void resize_on_heap(std::size_t n);
   // All of the array, whatever part is used: a copy of fixed size is a few instructions.
@@ -143,8 +162,10 @@ class TENON_API Shape : public Dims {
  public:
   using Dims::Dims;
   Shape() noexcept = default;
-  Shape(const Dims& dims) : Dims(dims) {}
-  Shape(Dims&& dims) noexcept : Dims(std::move(dims)) {}
+  template <class D>
+    requires std::same_as<std::remove_cvref_t<D>, Dims>
+  Shape(D&& dims) noexcept(std::is_nothrow_constructible_v<Dims, D&&>)
+      : Dims(std::forward<D>(dims)) {}
 
   // The number of elements; 1 for an empty shape. Defined for shapes that a tensor has, whose
   // product fits.

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <iterator>
 #include <memory>
@@ -18,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/tensor.h"
 #include "tenon/value.h"
 
@@ -52,20 +53,11 @@ class TENON_API StateDict {
   Tensor tensor(std::string_view name) const;  // TypeError if it is something else
   // Replaces what is under the name, or puts it at the end.
   void set(std::string_view name, Value value);
-  // Those for which it holds; how many. The others keep their order.
-  template <class Predicate>
-  std::size_t erase_if(Predicate&& gone) {
-    about_to_change();
-    const std::size_t n = std::erase_if(entries_, [&](const Entry& entry) {
-      return static_cast<bool>(gone(std::string_view(entry.first), entry.second));
-    });
-    if (n != 0) reindex();
-    return n;
-  }
-  bool erase(std::string_view name) {
-    return contains(name) &&
-           erase_if([&](std::string_view other, const Value&) { return other == name; }) != 0;
-  }
+  // Those for which it holds; how many. The others keep their order. It is asked about the entries
+  // that there are at first, whatever it does to them; those that it adds stay. Error if it
+  // destroys the dict.
+  std::size_t erase_if(const std::function<bool(std::string_view name, const Value& value)>& gone);
+  bool erase(std::string_view name);
 
   // What modules noted beside their tensors: a dict of dicts by the modules' names ("_metadata" in
   // PyTorch, and in safetensors "__metadata__"). None if there is none.
@@ -102,6 +94,7 @@ class TENON_API StateDict {
   // To be called first. Those who are using the entries keep them, and this goes on with a copy.
   void about_to_change();
   void exchange(StateDict& other) noexcept;
+  void erase_named(const std::vector<std::string>& names);
   void reindex();
   std::uint32_t place_of(std::string_view name) const;
 

@@ -12,9 +12,9 @@
 #include <functional>
 #include <utility>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/device.h"
-#include "tenon/ref.h"
+#include "tenon/extend/ref.h"
 
 namespace tenon {
 

@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <iosfwd>
 #include <optional>
 #include <span>
@@ -25,14 +24,14 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/detail/tensor_arithmetic.h"
 #include "tenon/detail/tensor_methods.h"
 #include "tenon/detail/tensor_reductions.h"
 #include "tenon/device.h"
 #include "tenon/dtype.h"
+#include "tenon/extend/ref.h"
 #include "tenon/layout.h"
-#include "tenon/ref.h"
 #include "tenon/scalar.h"
 #include "tenon/shape.h"
 #include "tenon/storage.h"
@@ -45,7 +44,7 @@ class Node;
 class RemovableHandle;
 struct BackwardOptions;
 class Tensor;
-class TensorIndex;
+class TensorIndices;
 class Value;
 
 TENON_API const Generator& default_generator();
@@ -276,10 +275,9 @@ class TENON_API Tensor : public TensorArithmetic, public TensorReductions, publi
   Tensor real() const;  // of a real tensor: itself
   Tensor imag() const;
   Tensor conj() const;  // of a real tensor: itself; else a view with the conjugate bit flipped
-  // x.index({Slice(1, {}), Ellipsis, None, 0, mask}): see tenon/indexing.h. A view unless a tensor
-  // is among the indices.
-  Tensor index(std::initializer_list<TensorIndex> indices) const;
-  Tensor index(std::span<const TensorIndex> indices) const;
+  // x.index({Slice(1, {}), Ellipsis, None, 0, mask}): see tenon/ops/indexing.h. A view unless a
+  // tensor is among the indices.
+  Tensor index(TensorIndices indices) const;
   // The same bytes and version counter without history: not a view, so it does not stand in the way
   // of a swap.
   Tensor detach() const;
@@ -318,16 +316,16 @@ class TENON_API Tensor : public TensorArithmetic, public TensorReductions, publi
   const Tensor& fill_(const Scalar& value) const;
   const Tensor& fill_(const Tensor& value) const;  // of no dimensions
   const Tensor& zero_() const;
-  // Writes the value where the mask, of bools, holds (tenon/selection.h).
+  // Writes the value where the mask, of bools, holds (tenon/ops/where.h).
   const Tensor& masked_fill_(const Tensor& mask, const Tensor& value) const;
   const Tensor& masked_fill_(const Tensor& mask, const Scalar& value) const;
   // Writes the first elements of source, one after another, where the mask holds.
   const Tensor& masked_scatter_(const Tensor& mask, const Tensor& source) const;
-  const Tensor& index_put_(std::initializer_list<TensorIndex> indices, const Tensor& value) const;
-  const Tensor& index_put_(std::initializer_list<TensorIndex> indices, const Scalar& value) const;
+  const Tensor& index_put_(TensorIndices indices, const Tensor& value) const;
+  const Tensor& index_put_(TensorIndices indices, const Scalar& value) const;
 
-  // Random numbers (tenon/random.h), written in the order the elements have in memory. Floating and
-  // complex tensors: uniform in [from, to); normal.
+  // Random numbers (tenon/ops/random.h), written in the order the elements have in memory. Floating
+  // and complex tensors: uniform in [from, to); normal.
   const Tensor& uniform_(double from = 0, double to = 1,
                          const Generator& generator = default_generator()) const;
   const Tensor& normal_(double mean = 0, double std = 1,
@@ -361,7 +359,7 @@ class TENON_API Tensor : public TensorArithmetic, public TensorReductions, publi
   void set_data(const Tensor& data) const;
   // How a value from a checkpoint becomes this parameter, when it is loaded by swapping:
   // value.detach() with assign, else copy_(value).detach(). User-defined tensors on either side may
-  // do it their way (tenon/wrapper.h).
+  // do it their way (tenon/extend/wrapper.h).
   Tensor module_load(const Tensor& value, bool assign = false) const;
 
   // Attributes and text.
@@ -376,7 +374,7 @@ class TENON_API Tensor : public TensorArithmetic, public TensorReductions, publi
   // PyTorch's text, character for character (tenon/printing.h).
   std::string repr() const;
 
-  // The body (tenon/wrapper.h).
+  // The body (tenon/extend/wrapper.h).
 
   Body& body() const;
   // The user-defined body, if that is what this tensor has now; else null.

@@ -8,7 +8,7 @@
 // one thread while another uses it.
 #pragma once
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 
 namespace tenon {
 

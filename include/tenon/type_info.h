@@ -8,7 +8,7 @@
 #include <iosfwd>
 #include <string>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/dtype.h"
 
 namespace tenon {

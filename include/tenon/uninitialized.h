@@ -12,7 +12,7 @@
 
 #include <optional>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/device.h"
 #include "tenon/dtype.h"
 #include "tenon/shape.h"

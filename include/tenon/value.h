@@ -8,6 +8,7 @@
 
 #include <complex>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <span>
@@ -16,10 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/device.h"
 #include "tenon/dtype.h"
-#include "tenon/ref.h"
+#include "tenon/extend/ref.h"
 #include "tenon/scalar.h"
 #include "tenon/shape.h"
 #include "tenon/tensor.h"
@@ -49,7 +50,7 @@ class TENON_API Value {
   };
   using Entry = std::pair<Value, Value>;
 
-  Value() noexcept = default;  // None
+  Value() noexcept : content_() {}  // None
   Value(const Value& other) noexcept;
   Value(Value&& other) noexcept
       : kind_(std::exchange(other.kind_, Kind::none)), content_(other.content_) {}
@@ -75,30 +76,83 @@ class TENON_API Value {
   Value(DType value) noexcept : kind_(Kind::dtype), content_(value) {}
   Value(Device value) noexcept : kind_(Kind::device), content_(value) {}
   Value(std::complex<double> value);
-  Value(std::string value);
+  // Templates, as of what is in braces: Note [Braces with names].
+  template <std::same_as<std::string> S>
+  Value(S value) : kind_(Kind::string), content_(text_node(std::move(value))) {}
   Value(std::string_view value) : Value(std::string(value)) {}
   Value(const char* value) : Value(std::string(value)) {}
   Value(Shape value);
   Value(const Tensor& value) noexcept;    // undefined is None
   Value(std::span<const Tensor> values);  // a list
-  Value(const std::vector<Tensor>& values) : Value(std::span(values)) {}
-  static Value list(std::vector<Value> items);
-  static Value tuple(std::vector<Value> items);
-  static Value set(std::vector<Value> items);
+  template <std::same_as<std::vector<Tensor>> V>
+  Value(const V& values) : Value(std::span<const Tensor>(values)) {}
+  template <std::size_t N>
+  Value(const Tensor (&values)[N]) : Value(std::span<const Tensor>(values)) {}
+  // Of a vector, a span, or what is in braces, list({1, "a"}): an array, Note [Braces with names].
+  template <std::same_as<std::vector<Value>> V>
+  static Value list(V items) {
+    return sequence(Kind::list, std::move(items));
+  }
+  static Value list(std::span<const Value> items) {
+    return sequence(Kind::list, {items.begin(), items.end()});
+  }
+  template <std::size_t N>
+  static Value list(const Value (&items)[N]) {
+    return list(std::span<const Value>(items));
+  }
+  template <std::same_as<std::vector<Value>> V>
+  static Value tuple(V items) {
+    return sequence(Kind::tuple, std::move(items));
+  }
+  static Value tuple(std::span<const Value> items) {
+    return sequence(Kind::tuple, {items.begin(), items.end()});
+  }
+  template <std::size_t N>
+  static Value tuple(const Value (&items)[N]) {
+    return tuple(std::span<const Value>(items));
+  }
+  template <std::same_as<std::vector<Value>> V>
+  static Value set(V items) {
+    return sequence(Kind::set, std::move(items));
+  }
+  static Value set(std::span<const Value> items) {
+    return sequence(Kind::set, {items.begin(), items.end()});
+  }
+  template <std::size_t N>
+  static Value set(const Value (&items)[N]) {
+    return set(std::span<const Value>(items));
+  }
   static Value bytes(std::string bytes);
   // Two's complement, lowest byte first; the shortest that has the same value is kept, an integer
   // if 64 bits hold it.
   static Value big_integer(std::string_view bytes);
   // In this order. A key that comes twice keeps its place and takes the later value; as in Python,
-  // 1, 1.0 and True are the same key. The
-  // attributes, if there are any, are a dict themselves: an OrderedDict may have some, as a state
-  // dict has its _metadata.
-  static Value dict(std::vector<Entry> entries);
-  static Value dict(std::vector<Entry> entries, Value attributes);
+  // 1, 1.0 and True are the same key. The attributes, if there are any, are a dict themselves: an
+  // OrderedDict may have some, as a state dict has its _metadata.
+  template <std::same_as<std::vector<Entry>> V>
+  static Value dict(V entries, Value attributes = {}) {
+    return make_dict(std::move(entries), std::move(attributes), false);
+  }
+  static Value dict(std::span<const Entry> entries, Value attributes = {}) {
+    return make_dict({entries.begin(), entries.end()}, std::move(attributes), false);
+  }
+  template <std::size_t N>
+  static Value dict(const Entry (&entries)[N], Value attributes = {}) {
+    return dict(std::span<const Entry>(entries), std::move(attributes));
+  }
   // The same as an OrderedDict of Python's collections, which is what state dicts are and what a
   // dict with attributes always is. It is equal to a dict with the same entries.
-  static Value ordered_dict(std::vector<Entry> entries);
-  static Value ordered_dict(std::vector<Entry> entries, Value attributes);
+  template <std::same_as<std::vector<Entry>> V>
+  static Value ordered_dict(V entries, Value attributes = {}) {
+    return make_dict(std::move(entries), std::move(attributes), true);
+  }
+  static Value ordered_dict(std::span<const Entry> entries, Value attributes = {}) {
+    return make_dict({entries.begin(), entries.end()}, std::move(attributes), true);
+  }
+  template <std::size_t N>
+  static Value ordered_dict(const Entry (&entries)[N], Value attributes = {}) {
+    return ordered_dict(std::span<const Entry>(entries), std::move(attributes));
+  }
   // Something that a file describes and that is not made: the full name of its class or function,
   // the arguments it was called with, the state it was given, and, if its class is some list or
   // dict, the items put into it.
@@ -147,7 +201,8 @@ class TENON_API Value {
   // levels.
   friend TENON_API bool operator==(const Value& a, const Value& b);
 
-  // "int", "Tensor", ...: the name of its type in Python.
+  // "int", "Tensor", ...: the name of its type in Python, for messages. The name of an object was
+  // chosen by a file: its first 200 bytes, as they are safe to show.
   std::string type_name() const;
   // As Python's repr() writes it. What is shared is written out in every place: ValueError if that
   // is 16 MiB more than with each part written once, and beyond a thousand levels.
@@ -169,6 +224,10 @@ class TENON_API Value {
     detail::Cell* cell;  // tensor
   };
 
+  // What templates call is none: compilers do not agree on the names of constrained ones.
+  static RefCounted* text_node(std::string value);
+  static Value sequence(Kind kind, std::vector<Value> items);
+  static Value make_dict(std::vector<Entry> entries, Value attributes, bool ordered);
   void release() noexcept;
   [[noreturn]] void wrong_kind(const char* expected) const;
 

@@ -8,10 +8,10 @@
 
 #include "base/text.h"
 #include "core/body_editor.h"
-#include "tenon/arithmetic.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
-#include "tenon/reductions.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/factories.h"
+#include "tenon/ops/reductions.h"
 
 namespace tenon {
 

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "core/autograd_meta.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
+#include "tenon/ops/factories.h"
 
 namespace tenon::autograd {
 
@@ -58,7 +58,8 @@ void add_roots(Engine& engine, std::span<const Tensor> outputs, std::span<const 
 
 }  // namespace
 
-void backward(std::span<const Tensor> tensors, const BackwardOptions& options) {
+void backward(TensorList tensors, const BackwardOptions& given) {
+  const BackwardOptions options = given;  // hooks may destroy what they were given as
   Engine engine(options.retain_graph.value_or(options.create_graph));
   add_roots(engine, tensors, options.grad_tensors);
   for (const Tensor& input : options.inputs) {
@@ -71,8 +72,8 @@ void backward(std::span<const Tensor> tensors, const BackwardOptions& options) {
   engine.run();
 }
 
-std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
-                         const GradOptions& options) {
+std::vector<Tensor> grad(TensorList outputs, TensorList inputs, const GradOptions& given) {
+  const GradOptions options = given;  // the same
   Engine engine(options.retain_graph.value_or(options.create_graph));
   add_roots(engine, outputs, options.grad_outputs);
   if (inputs.empty()) throw AutogradError("grad requires non-empty inputs.");
@@ -109,8 +110,8 @@ void Tensor::backward(const BackwardOptions& options) const {
   autograd::BackwardOptions all{.retain_graph = options.retain_graph,
                                 .create_graph = options.create_graph,
                                 .inputs = options.inputs};
-  if (options.gradient.defined()) all.grad_tensors.push_back(options.gradient);
-  autograd::backward({this, 1}, all);
+  if (options.gradient.defined()) all.grad_tensors = {options.gradient};
+  autograd::backward({*this}, all);
 }
 
 }  // namespace tenon

@@ -6,10 +6,10 @@
 #include "autograd/accumulate.h"
 #include "base/text.h"
 #include "core/autograd_meta.h"
-#include "ops/gradients.h"
-#include "ops/operands.h"
-#include "tenon/arithmetic.h"
+#include "ops/elementwise/operands.h"
+#include "ops/support/gradients.h"
 #include "tenon/error.h"
+#include "tenon/ops/arithmetic.h"
 
 namespace tenon {
 

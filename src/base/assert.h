@@ -3,7 +3,7 @@
 // TENON_ASSERTIONS is on.
 #pragma once
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 
 namespace tenon::detail {
 [[noreturn]] TENON_API void assertion_failed(const char* condition, const char* file, int line);

@@ -30,6 +30,19 @@ LoadError::~LoadError() = default;
 LoadError::LoadError(const LoadError&) noexcept = default;
 LoadError& LoadError::operator=(const LoadError&) noexcept = default;
 
+// Note [Names in messages]
+// Whoever wrote a file chose the names in it, and messages repeat them. These constructors are the
+// one place where they become safe to show, so that nobody who throws can forget it. A message may
+// have several lines. Who repeats a name that could hold a line of its own makes that visible
+// first; errors about files do so here, with a limit, so that a name of a megabyte does not become
+// a megabyte of a log. The system allows paths of 4,096 bytes.
+namespace {
+constexpr std::size_t kMostShown = 4096;
+}
+
+Error::Error(const std::string& what) : std::runtime_error(visible_lines(what)) {}
+Error::Error(const char* what) : std::runtime_error(visible_lines(what)) {}
+
 const char* Error::what() const noexcept {
   return place_ ? place_->what.c_str() : std::runtime_error::what();
 }
@@ -39,14 +52,6 @@ LoadError::LoadError(const std::string& what, Problems problems)
 
 OutOfMemoryError::OutOfMemoryError(const std::string& what, std::size_t bytes)
     : Error(what), bytes_(bytes) {}
-
-// Note [Names in messages]
-// Whoever wrote a file chose the names in it, and messages repeat them. These constructors are the
-// one place where they become safe to show, so that nobody who throws can forget it, and a name of
-// a megabyte does not become a megabyte of a log. The system allows paths of 4,096 bytes.
-namespace {
-constexpr std::size_t kMostShown = 4096;
-}
 
 DeviceError::DeviceError(const std::string& what) : Error(visible(what, kMostShown)) {}
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <string>
 
-#include "tenon/api.h"
-#include "tenon/ref.h"
+#include "tenon/detail/api.h"
+#include "tenon/extend/ref.h"
 
 namespace tenon {
 

@@ -1,4 +1,4 @@
-#include "tenon/ref.h"
+#include "tenon/extend/ref.h"
 
 #include <bit>
 #include <utility>

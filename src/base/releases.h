@@ -1,8 +1,8 @@
 // Releases: what loses its last reference while somebody goes through a list, for afterwards.
 #pragma once
 
-#include "tenon/api.h"
-#include "tenon/ref.h"
+#include "tenon/detail/api.h"
+#include "tenon/extend/ref.h"
 
 namespace tenon {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/convert.h"
+#include "base/element_cast.h"
 #include "base/text.h"
 #include "tenon/default_dtype.h"
 #include "tenon/error.h"

@@ -5,8 +5,13 @@
 #include <utility>
 
 #include "base/text.h"
+#include "tenon/error.h"
 
 namespace tenon {
+
+void Dims::too_large(std::uint64_t value) {
+  throw ValueError(concat("a size of ", value, " is more than 2^63 - 1"));
+}
 
 Dims Dims::filled(std::size_t n, std::int64_t value) {
   Dims dims;

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 
 namespace tenon {
 

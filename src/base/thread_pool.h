@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/function_ref.h"
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 
 namespace tenon {
 

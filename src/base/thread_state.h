@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/device.h"
 #include "tenon/dtype.h"
 

@@ -3,7 +3,7 @@
 // the layer that knows of such objects, which leaves a function here (src/nn/tree_guard.cpp).
 #pragma once
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 
 namespace tenon {
 

@@ -63,6 +63,17 @@ bool is_hidden(std::uint32_t code) noexcept {
   return found != std::end(kHidden) && found->first <= code;
 }
 
+std::string visible_lines(std::string_view text) {
+  std::string out;
+  while (true) {
+    const std::size_t end = std::min(text.find_first_of("\n\t"), text.size());
+    out += visible(text.substr(0, end));
+    if (end == text.size()) return out;
+    out += text[end];
+    text.remove_prefix(end + 1);
+  }
+}
+
 std::string visible(std::string_view text, std::size_t most) {
   std::string out;
   out.reserve(std::min(text.size(), most));

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 
 namespace tenon {
 
@@ -28,5 +28,8 @@ TENON_API bool is_hidden(std::uint32_t code) noexcept;
 // The text on one line: hidden characters as \u{...}, bytes that are no UTF-8 as \x.. , and if that
 // is more than `most` bytes, the beginning and "...". Text that went through it stays what it is.
 TENON_API std::string visible(std::string_view text, std::size_t most = ~std::size_t{0});
+
+// The same, but for new lines and tabs, which stay.
+TENON_API std::string visible_lines(std::string_view text);
 
 }  // namespace tenon

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <string>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 
 namespace tenon {
 

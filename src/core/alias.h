@@ -1,8 +1,8 @@
 // New bodies and tensors over memory that is there already.
 #pragma once
 
-#include "tenon/api.h"
-#include "tenon/body.h"
+#include "tenon/detail/api.h"
+#include "tenon/extend/body.h"
 #include "tenon/layout.h"
 #include "tenon/tensor.h"
 

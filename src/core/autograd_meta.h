@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/api.h"
 #include "tenon/autograd.h"
-#include "tenon/body.h"
+#include "tenon/detail/api.h"
+#include "tenon/extend/body.h"
 #include "tenon/tensor.h"
 #include "tenon/value.h"
 

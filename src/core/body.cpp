@@ -1,12 +1,15 @@
-#include "tenon/body.h"
+#include "tenon/extend/body.h"
 
 #include <array>
+#include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "base/thread_state.h"
 #include "core/body_editor.h"
 #include "core/free_list.h"
-#include "tenon/flattened.h"
+#include "tenon/extend/flattened.h"
 
 namespace tenon {
 
@@ -141,7 +144,8 @@ void BodyEditor::set_requires_grad(Body& body, bool on) {
 }
 
 void BodyEditor::set_edge(Body& body, Edge edge) {
-  need_autograd(body).edge = std::move(edge);
+  // What there was goes last: hooks on it may hold somebody's objects.
+  const Edge before = std::exchange(need_autograd(body).edge, std::move(edge));
   update_tracked(body);
 }
 
@@ -154,17 +158,22 @@ bool BodyEditor::prepare_renewal(Body& body, Body& from) {
 }
 
 void BodyEditor::renew(Body& body, Body& from, bool keep) noexcept {
+  // What it had goes when the body is whole again: its destructors may be somebody's code.
+  const Storage storage = std::exchange(body.storage_, Storage(from.storage_));
   body.layout_ = from.layout_;
-  body.storage_ = from.storage_;
   body.version_.share(from.version_);
-  if (!keep) body.attributes_.reset();
+  std::unique_ptr<detail::Attributes> attributes;
+  if (!keep) attributes.swap(body.attributes_);
   detail::AutogradMeta* meta = autograd(body);
   if (meta == nullptr) return;
+  std::vector<detail::LeafHook> hooks;
+  std::vector<detail::AccumulatedHook> accumulated;
+  Tensor grad;
   if (!keep) {
-    meta->hooks.clear();
-    meta->accumulated.clear();
+    hooks.swap(meta->hooks);
+    accumulated.swap(meta->accumulated);
   }
-  if (!keep || !detail::grad_fits(*meta, body.layout_)) meta->grad = {};
+  if (!keep || !detail::grad_fits(*meta, body.layout_)) std::swap(grad, meta->grad);
 }
 
 Ref<AccumulateGrad> BodyEditor::forget_accumulator(Body& body) {

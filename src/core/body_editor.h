@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/autograd_meta.h"
-#include "tenon/api.h"
-#include "tenon/body.h"
+#include "tenon/detail/api.h"
+#include "tenon/extend/body.h"
 #include "tenon/tensor.h"
 
 namespace tenon {

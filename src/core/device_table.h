@@ -1,9 +1,9 @@
 // The devices that can be used: the CPU, meta, and those with a backend.
 #pragma once
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/device.h"
-#include "tenon/device_backend.h"
+#include "tenon/extend/device_backend.h"
 
 namespace tenon {
 

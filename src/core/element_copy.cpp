@@ -2,7 +2,7 @@
 
 #include "core/alias.h"
 #include "kernels/copy.h"
-#include "tenon/device_backend.h"
+#include "tenon/extend/device_backend.h"
 
 namespace tenon {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/loop.h"
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/tensor.h"
 
 namespace tenon {

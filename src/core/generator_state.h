@@ -5,9 +5,9 @@
 #include <mutex>
 
 #include "kernels/random_source.h"
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
+#include "tenon/extend/ref.h"
 #include "tenon/generator.h"
-#include "tenon/ref.h"
 
 namespace tenon::detail {
 

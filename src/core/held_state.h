@@ -2,7 +2,7 @@
 // code runs, whatever that does to the dict.
 #pragma once
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/state_dict.h"
 
 namespace tenon {
@@ -19,16 +19,22 @@ class TENON_API HeldState {
 
   const StateDict& operator*() const noexcept { return *state_; }
   const StateDict* operator->() const noexcept { return state_; }
+  // Whether it is that dict still, which nobody has changed, assigned to or destroyed.
+  bool is(const StateDict& state) const noexcept { return state_ == &state; }
+  bool is_gone() const noexcept { return gone_; }  // destroyed
 
  private:
   friend class StateDict;
 
   // Null, or the outermost one that holds it: it lasts longest.
   static HeldState* of(const StateDict& state) noexcept;
+  static void destroyed(const StateDict& state) noexcept;
   // The entries of the two have changed places.
   static void exchanged(const StateDict& a, const StateDict& b) noexcept;
 
-  const StateDict* state_;
+  const StateDict* state_;    // where the entries are
+  const StateDict* subject_;  // whose they were
+  bool gone_ = false;
   StateDict kept_;
   HeldState* outer_;
 };

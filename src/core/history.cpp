@@ -84,28 +84,34 @@ void check_view(const Body& view, const Edge& edge, std::string_view modified) {
 // The hook that keeps the gradient of a tensor goes along with its history.
 void move_kept_gradient(const detail::AutogradMeta& meta, Node& node, std::uint32_t output) {
   if (!meta.retained || !meta.edge.node || !meta.edge.node->hooks()) return;
-  const std::vector<Node::Hook> hooks = *meta.edge.node->hooks();
-  for (const Node::Hook& hook : hooks) {
+  for (const Node::Hook& hook : *meta.edge.node->hooks()) {
     if (!hook.last || hook.output != meta.edge.input || hook.wanted->removed()) continue;
     hook.wanted->remove(0);
     node.add_hook({std::make_shared<detail::HookSwitch>(), output, true, hook.hook});
   }
 }
 
-// See Note [Histories of views].
-void bring_up_to_date(Body& view) {
+// See Note [Histories of views]. Nodes are named, and what hooks hold is let go of, without the
+// lock: that may be somebody's code, which asks for this history.
+[[gnu::cold, gnu::noinline]] Edge history_made_anew(Body& view) {
   detail::AutogradMeta& meta = BodyEditor::need_autograd(view);
+  const auto known = [&] {
+    const std::lock_guard lock(meta.mutex);
+    return meta.edge;
+  };
+  check_view(view, known(), "its base or another view of its base has been modified");
+  Edge before;  // the last to go: the view may go with it
   const std::lock_guard lock(meta.mutex);
-  if (!BodyEditor::is_outdated(view)) return;
+  if (!BodyEditor::is_outdated(view)) return meta.edge;
   Body& base = *BodyEditor::base(view);
-  check_view(view, meta.edge, "its base or another view of its base has been modified");
   check_strided_part("a view of what was written to", base, view);
   Ref<Node> node = nodes_of_views().as_strided(base.layout(), view.layout());
   node->set_next_edges({gradient_edge(base)});
   node->set_output(0, view.layout());
   move_kept_gradient(meta, *node, 0);
-  meta.edge = {std::move(node), 0};
+  before = std::exchange(meta.edge, {std::move(node), 0});
   BodyEditor::set_up_to_date(view);
+  return meta.edge;
 }
 
 }  // namespace
@@ -115,7 +121,8 @@ void set_view_nodes(const ViewNodes& nodes) noexcept {
 }
 
 Edge history_of(Body& body) {
-  if (BodyEditor::is_outdated(body)) bring_up_to_date(body);
+  if (BodyEditor::is_outdated(body)) [[unlikely]]
+    return history_made_anew(body);
   const detail::AutogradMeta* meta = BodyEditor::autograd(body);
   return meta == nullptr ? Edge() : meta->edge;
 }

@@ -4,8 +4,8 @@
 #include <cstddef>
 
 #include "base/mapping.h"
-#include "tenon/api.h"
-#include "tenon/ref.h"
+#include "tenon/detail/api.h"
+#include "tenon/extend/ref.h"
 #include "tenon/storage.h"
 
 namespace tenon {

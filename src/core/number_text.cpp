@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/convert.h"
+#include "base/element_cast.h"
 #include "base/text.h"
 #include "kernels/cast.h"
 

@@ -1,5 +1,5 @@
 // Choosing how the numbers of a tensor are written, and writing them: the rules of PyTorch's
-// printing (section by section in docs/architecture.md, "Printing").
+// printing (docs/testing.md, "Printing").
 #pragma once
 
 #include <complex>

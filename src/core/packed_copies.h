@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/tensor.h"
 
 namespace tenon {

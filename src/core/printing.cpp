@@ -225,7 +225,8 @@ std::string history_text(const Tensor& tensor) {
 }
 
 std::string tensor_text(const Tensor& tensor, const PrintOptions& options) {
-  const Body& body = tensor.body();
+  const auto held = Ref<const Body>::share(&tensor.body());  // type_name() may swap the tensor
+  const Body& body = *held;
   const std::string prefix = (body.is_wrapper() ? body.type_name() : "tensor") + "(";
   std::vector<std::string> suffixes;
   if (!tensor.is_cpu()) suffixes.push_back("device='" + tensor.device().str() + "'");
@@ -281,11 +282,13 @@ PrintOptions get_printoptions() {
 
 std::string Tensor::repr() const {
   if (!defined()) return "tensor(undefined)";
-  const Body& own = body();
-  if (auto text = own.repr()) return *std::move(text);
-  std::string text = tensor_text(*this, get_printoptions());
-  if (!own.is_parameter()) return text;
-  return own.is_wrapper() ? "Parameter(" + text + ")" : "Parameter containing:\n" + text;
+  // A user-defined tensor's own text is its class's code, which may destroy or swap this one.
+  const Tensor held = *this;
+  const auto own = Ref<const Body>::share(&body());
+  if (auto text = own->repr()) return *std::move(text);
+  std::string text = tensor_text(held, get_printoptions());
+  if (!own->is_parameter()) return text;
+  return own->is_wrapper() ? "Parameter(" + text + ")" : "Parameter containing:\n" + text;
 }
 
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << tensor.repr(); }

@@ -1,4 +1,4 @@
-#include "tenon/saved_tensor.h"
+#include "tenon/extend/saved_tensor.h"
 
 #include <utility>
 

@@ -1,11 +1,14 @@
 #include "tenon/state_dict.h"
 
+#include <algorithm>
 #include <ostream>
+#include <unordered_set>
 
 #include "base/hash_index.h"
 #include "base/text.h"
 #include "core/held_state.h"
 #include "core/secret_hash.h"
+#include "core/value_text.h"
 #include "tenon/error.h"
 
 namespace tenon {
@@ -19,15 +22,20 @@ namespace {
 constexpr const char* kMetadata = "_metadata";
 constexpr const char* kNotes = "__metadata__";
 
-// The first few keys under which there is a dict of tensors.
+// The first few keys under which there is a dict of tensors. It is a hint: only as many keys are
+// looked at as people have beside each other, as a file may have one large dict under any number.
 std::string where_else(const Value& value) {
+  constexpr std::size_t kMostLookedAt = 1000;
   std::string found;
   int count = 0;
-  for (const auto& [key, item] : value.entries()) {
-    if (key.kind() != Value::Kind::string || !StateDict::is_one(item) || item.entries().empty() ||
-        !item.entries()[0].second.is_tensor())
+  std::unordered_set<const void*> seen;
+  for (const auto& [key, item] :
+       value.entries().first(std::min(value.entries().size(), kMostLookedAt))) {
+    if (key.kind() != Value::Kind::string || item.kind() != Value::Kind::dict ||
+        item.entries().empty() || !item.entries()[0].second.is_tensor() ||
+        !seen.insert(item.identity()).second || !StateDict::is_one(item))
       continue;
-    found += concat(count == 0 ? "" : ", ", key);
+    found += concat(count == 0 ? "" : ", ", short_repr(key));
     if (++count == 5) break;
   }
   return found;
@@ -38,7 +46,7 @@ constinit thread_local HeldState* innermost_held = nullptr;
 }  // namespace
 
 HeldState::HeldState(const StateDict& state)
-    : state_(&state), outer_(std::exchange(innermost_held, this)) {}
+    : state_(&state), subject_(&state), outer_(std::exchange(innermost_held, this)) {}
 HeldState::~HeldState() { innermost_held = outer_; }
 
 HeldState* HeldState::of(const StateDict& state) noexcept {
@@ -47,6 +55,11 @@ HeldState* HeldState::of(const StateDict& state) noexcept {
     if (held->state_ == &state) found = held;
   }
   return found;
+}
+
+void HeldState::destroyed(const StateDict& state) noexcept {
+  for (HeldState* held = innermost_held; held != nullptr; held = held->outer_)
+    held->gone_ = held->gone_ || held->subject_ == &state;
 }
 
 void HeldState::exchanged(const StateDict& a, const StateDict& b) noexcept {
@@ -62,6 +75,7 @@ StateDict& StateDict::operator=(StateDict other) noexcept {
   return *this;
 }
 StateDict::~StateDict() {
+  HeldState::destroyed(*this);
   if (HeldState* held = HeldState::of(*this)) exchange(held->kept_);
 }
 
@@ -179,12 +193,49 @@ Tensor StateDict::tensor(std::string_view name) const { return at(name).as_tenso
 void StateDict::set(std::string_view name, Value value) {
   about_to_change();
   if (const std::uint32_t at = place_of(name); at != HashIndex::kNone) {
-    entries_[at].second = std::move(value);
+    std::swap(entries_[at].second, value);  // what was there goes when the dict is whole again
     return;
   }
   if (!index_) reindex();
   entries_.emplace_back(std::string(name), std::move(value));
   index_->places.insert(hash_text(name), static_cast<std::uint32_t>(entries_.size() - 1));
+}
+
+std::size_t StateDict::erase_if(
+    const std::function<bool(std::string_view name, const Value& value)>& given) {
+  const auto gone = given;  // which may destroy what it was given as
+  std::vector<std::string> names;
+  {
+    const HeldState held(*this);
+    for (const auto& [name, value] : held->entries_) {
+      if (gone(name, value)) names.push_back(name);
+      if (held.is_gone())
+        throw Error("erase_if: the state dict was destroyed by the function that it was calling");
+    }
+  }
+  if (!names.empty()) erase_named(names);
+  return names.size();
+}
+
+bool StateDict::erase(std::string_view name) {
+  if (!contains(name)) return false;
+  erase_named({std::string(name)});
+  return true;
+}
+
+// What goes is released when the dict is whole again: its deleter is somebody's code.
+void StateDict::erase_named(const std::vector<std::string>& names) {
+  about_to_change();
+  const std::unordered_set<std::string_view, SecretHash> gone(names.begin(), names.end());
+  std::vector<Entry> kept, released;
+  kept.reserve(entries_.size());
+  released.reserve(names.size());
+  for (Entry& entry : entries_) {
+    std::vector<Entry>& to = gone.contains(entry.first) ? released : kept;
+    to.push_back(std::move(entry));
+  }
+  entries_.swap(kept);
+  reindex();
 }
 
 Value StateDict::value() const {

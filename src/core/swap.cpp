@@ -4,13 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <new>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "core/body_editor.h"
+#include "core/secret_hash.h"
 #include "tenon/error.h"
 #include "tenon/tensor.h"
 
@@ -140,12 +144,12 @@ void check_swap(const Tensor& a, const Tensor& b) {
         "cannot swap a tensor with one that it contains: one of the two is, directly or through "
         "others, the other's payload, grad, attribute, or what it was calculated from");
   }
-  if (!a.is(held_a) || !b.is(held_b) || &a.body() != &first || &b.body() != &second) {
+  if (&held_a.body() != &first || &held_b.body() != &second) {
     throw SwapError(
-        "cannot swap: one of the tensors was swapped, or its name given to another, by user code "
-        "while the swap was being checked");
+        "cannot swap: one of the tensors was swapped by user code while the swap was being "
+        "checked");
   }
-  check_swap_counts(a, b);
+  check_swap_counts(held_a, held_b);
 }
 
 void check_swap_counts(const Tensor& a, const Tensor& b) {
@@ -166,6 +170,35 @@ namespace {
 bool has_what_stays(const detail::AutogradMeta& meta, const Body& to) {
   return detail::grad_fits(meta, to.layout()) || !meta.hooks.empty() || !meta.accumulated.empty();
 }
+
+// The names of attributes. Files may bring many: those are found by a hash, unless there is no
+// memory for it, which is no reason to fail here.
+class NamesOf {
+ public:
+  using Attributes = std::vector<std::pair<std::string, Value>>;
+
+  // Which are asked for so often. Others may be added behind them, if memory is reserved.
+  NamesOf(const Attributes& attributes, std::size_t times) noexcept
+      : names_(attributes.data(), attributes.size()) {
+    constexpr std::size_t kFew = 4096;
+    if (names_.size() * times <= kFew) return;
+    try {
+      hashed_.reserve(names_.size());
+      for (const auto& [name, value] : names_) hashed_.insert(name);
+    } catch (const std::bad_alloc&) {
+      hashed_.clear();
+    }
+  }
+  bool has(std::string_view name) const noexcept {
+    if (!hashed_.empty()) return hashed_.contains(name);
+    return std::any_of(names_.begin(), names_.end(),
+                       [&](const auto& entry) { return entry.first == name; });
+  }
+
+ private:
+  std::span<const std::pair<std::string, Value>> names_;
+  std::unordered_set<std::string_view, SecretHash> hashed_;
+};
 
 template <class T>
 void move_all(std::vector<T>& from, std::vector<T>& to) {
@@ -199,11 +232,10 @@ void carry_over(Body& from, Body& to) {
   }
   if (detail::Attributes* attributes = BodyEditor::attributes(from)) {
     auto& values = BodyEditor::need_attributes(to).values;
-    const std::size_t own = values.size();
+    values.reserve(values.size() + attributes->values.size());  // which has been done before
+    const NamesOf own(values, attributes->values.size());
     for (auto& entry : attributes->values) {
-      const auto same = [&](const auto& other) { return other.first == entry.first; };
-      const auto end = values.begin() + static_cast<std::ptrdiff_t>(own);
-      if (std::find_if(values.begin(), end, same) == end) values.push_back(std::move(entry));
+      if (!own.has(entry.first)) values.push_back(std::move(entry));
     }
     attributes->values.clear();
   }
@@ -217,10 +249,17 @@ SwapLog::SwapLog() noexcept : outer_(std::exchange(innermost_log, this)) {}
 SwapLog::~SwapLog() { innermost_log = outer_; }
 
 void swap_tensors(const Tensor& a, const Tensor& b) {
-  check_swap(a, b);
-  for (SwapLog* log = innermost_log; log != nullptr; log = log->outer_)
-    log->cells_.insert(log->cells_.end(), {a.cell().get(), b.cell().get()});
-  swap_checked(a, b);
+  const auto check_and_swap = [](const Tensor& first, const Tensor& second) {
+    check_swap(first, second);
+    for (SwapLog* log = innermost_log; log != nullptr; log = log->outer_)
+      log->cells_.insert(log->cells_.end(), {first.cell().get(), second.cell().get()});
+    swap_checked(first, second);
+  };
+  if (BodyEditor::is_plain(a.body()) && BodyEditor::is_plain(b.body())) [[likely]]
+    return check_and_swap(a, b);
+  // The check may run user code, which may destroy the caller's.
+  const Tensor own_a = a, own_b = b;
+  check_and_swap(own_a, own_b);
 }
 
 }  // namespace tenon

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/tensor.h"
 
 namespace tenon {

@@ -250,7 +250,7 @@ void Tensor::set_attribute(std::string_view name, Value value) const {
   auto& values = BodyEditor::need_attributes(body()).values;
   for (auto& [known, held] : values) {
     if (known == name) {
-      held = std::move(value);
+      std::swap(held, value);  // what there was goes last: it may be somebody's who changes these
       return;
     }
   }

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "tenon/api.h"
-#include "tenon/body.h"
+#include "tenon/detail/api.h"
+#include "tenon/extend/body.h"
 #include "tenon/tensor.h"
 
 namespace tenon {

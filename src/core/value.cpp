@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <optional>
-#include <set>
+#include <string_view>
+#include <unordered_map>
 
 #include "base/hash_index.h"
 #include "base/text.h"
@@ -62,8 +64,43 @@ std::optional<std::int64_t> whole_number(double value) {
   return static_cast<std::int64_t>(value);
 }
 
-// Compares trees of values. What is one object in several places is compared once with each other
-// object: without that, values that share their parts take a time that doubles with every level.
+// Parts that were found equal, by their identities. What is one object in several places is
+// compared once: without that, values that share their parts take a time that doubles with every
+// level. What equals the same part is equal, so that not each pair of parts is compared either. A
+// comparison ends at the first parts that are not equal.
+class EqualParts {
+ public:
+  // Most comparisons are of a few values, and end before remembering would gain anything.
+  bool known(const Value& a, const Value& b) {
+    if (++compared_ <= kMany) return false;
+    const void *const x = a.identity(), *const y = b.identity();
+    return equal_to_.contains(x) && equal_to_.contains(y) && first_of(x) == first_of(y);
+  }
+  void remember(const Value& a, const Value& b) {
+    if (compared_ <= kMany) return;
+    const void *const x = a.identity(), *const y = b.identity();
+    equal_to_.try_emplace(x, x);
+    equal_to_.try_emplace(y, y);
+    equal_to_.at(first_of(y)) = first_of(x);
+  }
+
+  static constexpr std::size_t kMany = 256;
+
+ private:
+  // The same one for all parts that are equal.
+  const void* first_of(const void* part) {
+    for (;;) {
+      const void*& next = equal_to_.at(part);
+      if (next == part) return part;
+      part = next = equal_to_.at(next);  // half the way for those who come after
+    }
+  }
+
+  std::size_t compared_ = 0;
+  std::unordered_map<const void*, const void*> equal_to_;  // another part; of the first, itself
+};
+
+// Compares trees of values.
 class Comparison {
  public:
   bool equal(const Value& a, const Value& b, int depth) {
@@ -75,25 +112,32 @@ class Comparison {
       case Value::Kind::integer: return a.as_int() == b.as_int();
       case Value::Kind::real: return a.as_real() == b.as_real();
       case Value::Kind::complex: return a.as_complex() == b.as_complex();
-      case Value::Kind::string: return a.as_string() == b.as_string();
-      case Value::Kind::bytes: return a.as_bytes() == b.as_bytes();
-      case Value::Kind::big_integer: return a.big_bytes() == b.big_bytes();
+      case Value::Kind::string: return equal_bytes(a, a.as_string(), b, b.as_string());
+      case Value::Kind::bytes: return equal_bytes(a, a.as_bytes(), b, b.as_bytes());
+      case Value::Kind::big_integer: return equal_bytes(a, a.big_bytes(), b, b.big_bytes());
       case Value::Kind::tensor: return a.as_tensor().is(b.as_tensor());
       case Value::Kind::dtype: return a.as_dtype() == b.as_dtype();
       case Value::Kind::device: return a.as_device() == b.as_device();
       case Value::Kind::size: return a.as_size() == b.as_size();
       default: break;
     }
-    const auto pair = std::pair(a.identity(), b.identity());
-    if (known_equal(pair)) return true;
+    // One object is not always equal to itself: it may hold a NaN.
+    if (equal_.known(a, b)) return true;
     if (!equal_parts(a, b, depth)) return false;  // and then nothing is equal any more
-    remember(pair);
+    equal_.remember(a, b);
     return true;
   }
 
  private:
-  using Pair = std::pair<const void*, const void*>;
-
+  bool equal_bytes(const Value& a, std::string_view in_a, const Value& b, std::string_view in_b) {
+    if (a.identity() == b.identity()) return true;
+    constexpr std::size_t kShort = 64;
+    if (in_a.size() <= kShort || in_a.size() != in_b.size()) return in_a == in_b;
+    if (equal_.known(a, b)) return true;
+    if (in_a != in_b) return false;
+    equal_.remember(a, b);
+    return true;
+  }
   bool equal_parts(const Value& a, const Value& b, int depth) {
     if (a.kind() == Value::Kind::object) {
       return a.object_name() == b.object_name() &&
@@ -113,47 +157,77 @@ class Comparison {
     return std::equal(x.begin(), x.end(), y.begin(), y.end(),
                       [&](const Value& p, const Value& q) { return equal(p, q, depth + 1); });
   }
-  // Most comparisons are of a few values, and end before remembering would gain anything.
-  bool known_equal(const Pair& pair) { return ++compared_ > kMany && equal_.contains(pair); }
-  void remember(const Pair& pair) {
-    if (compared_ > kMany) equal_.insert(pair);
-  }
 
-  static constexpr std::size_t kMany = 256;
-  std::size_t compared_ = 0;
-  std::set<Pair> equal_;
+  EqualParts equal_;
 };
 
-// Whether Python finds two keys of a dict equal: numbers by their value, whatever their type.
-bool same_key(const Value& a, const Value& b) {
-  if (a.kind() == Value::Kind::string && b.kind() == Value::Kind::string)
-    return a.as_string() == b.as_string();
+// Whether Python finds two keys equal, if not both are tuples.
+bool same_plain_key(const Value& a, const Value& b) {
   const auto number = [](const Value& value) {
     return value.kind() == Value::Kind::boolean || value.kind() == Value::Kind::integer ||
            value.kind() == Value::Kind::real || value.kind() == Value::Kind::complex;
   };
-  if (a.kind() == Value::Kind::tuple && b.kind() == Value::Kind::tuple) {
-    return std::equal(a.items().begin(), a.items().end(), b.items().begin(), b.items().end(),
-                      same_key);
-  }
   // A torch.Size is a tuple of integers.
-  if (a.kind() == Value::Kind::tuple && b.kind() == Value::Kind::size) return same_key(b, a);
+  if (a.kind() == Value::Kind::tuple && b.kind() == Value::Kind::size) return same_plain_key(b, a);
   if (a.kind() == Value::Kind::size && b.kind() == Value::Kind::tuple) {
+    const auto same = [](std::int64_t n, const Value& item) {
+      return same_plain_key(Value(n), item);
+    };
     return std::equal(a.as_size().begin(), a.as_size().end(), b.items().begin(), b.items().end(),
-                      [](std::int64_t n, const Value& item) { return same_key(Value(n), item); });
+                      same);
   }
   if (a.kind() == b.kind() || !number(a) || !number(b)) return a == b;
-  if (a.kind() == Value::Kind::boolean) return same_key(Value(std::int64_t{a.as_bool()}), b);
-  if (b.kind() == Value::Kind::boolean || b.kind() < a.kind()) return same_key(b, a);
+  if (a.kind() == Value::Kind::boolean) return same_plain_key(Value(std::int64_t{a.as_bool()}), b);
+  if (b.kind() == Value::Kind::boolean || b.kind() < a.kind()) return same_plain_key(b, a);
   // An integer, or a real, and something of a wider type.
   if (b.kind() == Value::Kind::complex)
-    return b.as_complex().imag() == 0 && same_key(a, Value(b.as_complex().real()));
+    return b.as_complex().imag() == 0 && same_plain_key(a, Value(b.as_complex().real()));
   const auto whole = whole_number(b.as_real());
   return whole && *whole == a.as_int();
 }
 
-// Keys that are the same have equal hashes.
-std::size_t hash(const Value& value, int depth) {
+// The tuples in keys, in the same way as Comparison.
+class KeyComparison {
+ public:
+  bool same(const Value& a, const Value& b, int depth) {
+    if (a.kind() != Value::Kind::tuple || b.kind() != Value::Kind::tuple)
+      return same_plain_key(a, b);
+    if (depth > kMaxDepth) too_deep();
+    if (a.identity() == b.identity() || equal_.known(a, b)) return true;
+    const auto x = a.items(), y = b.items();
+    const auto same_part = [&](const Value& p, const Value& q) { return same(p, q, depth + 1); };
+    if (!std::equal(x.begin(), x.end(), y.begin(), y.end(), same_part)) return false;
+    equal_.remember(a, b);
+    return true;
+  }
+
+ private:
+  EqualParts equal_;
+};
+
+// Hashes a key. What is one object in many places is hashed once, as it is compared once.
+class KeyHash {
+ public:
+  std::size_t of(const Value& value, int depth);
+
+ private:
+  std::size_t of_items(const Value& value, int depth) {
+    const bool many = ++hashed_ > EqualParts::kMany;
+    if (many) {
+      const auto found = known_.find(value.identity());
+      if (found != known_.end()) return found->second;
+    }
+    auto all = static_cast<std::size_t>(value.kind());
+    for (const Value& item : value.items()) all = hash_number(of(item, depth + 1), all);
+    if (many) known_.emplace(value.identity(), all);
+    return all;
+  }
+
+  std::size_t hashed_ = 0;
+  std::map<const void*, std::size_t> known_;  // lists, tuples and sets, by identity
+};
+
+std::size_t KeyHash::of(const Value& value, int depth) {
   if (depth > kMaxDepth) too_deep();
   const auto kind = static_cast<std::size_t>(value.kind());
   const auto of_integer = [](std::int64_t number) {
@@ -185,11 +259,7 @@ std::size_t hash(const Value& value, int depth) {
     }
     case Value::Kind::list:
     case Value::Kind::set:
-    case Value::Kind::tuple: {
-      std::size_t all = kind;
-      for (const Value& item : value.items()) all = hash_number(hash(item, depth + 1), all);
-      return all;
-    }
+    case Value::Kind::tuple: return of_items(value, depth);
     default: return kind;
   }
 }
@@ -210,7 +280,22 @@ bool has_node(Value::Kind kind) noexcept {
   }
 }
 
+// What keys nearly always are is compared and hashed without more ado.
+inline bool is_same(const Value& a, const Value& b) {
+  if (a.kind() == Value::Kind::string && b.kind() == Value::Kind::string)
+    return a.as_string() == b.as_string();
+  const bool tuples = a.kind() == Value::Kind::tuple && b.kind() == Value::Kind::tuple;
+  return tuples ? KeyComparison().same(a, b, 0) : same_plain_key(a, b);
+}
+inline std::size_t hash(const Value& key) {
+  if (key.kind() == Value::Kind::string) return hash_text(key.as_string());
+  return KeyHash().of(key, 0);
+}
+
 }  // namespace
+
+bool same_key(const Value& a, const Value& b) { return is_same(a, b); }
+std::size_t hash_key(const Value& key) { return hash(key); }
 
 Value::Value(const Value& other) noexcept : kind_(other.kind_), content_(other.content_) {
   if (has_node(kind_)) {
@@ -229,7 +314,7 @@ void Value::release() noexcept {
 }
 
 Value::Value(std::complex<double> value) : kind_(Kind::complex), content_(new ComplexNode(value)) {}
-Value::Value(std::string value) : kind_(Kind::string), content_(new StringNode(std::move(value))) {}
+RefCounted* Value::text_node(std::string value) { return new StringNode(std::move(value)); }
 Value::Value(Shape value) : kind_(Kind::size), content_(new SizeNode(std::move(value))) {}
 
 Value::Value(const Tensor& value) noexcept {
@@ -241,22 +326,10 @@ Value::Value(const Tensor& value) noexcept {
 Value::Value(std::span<const Tensor> values)
     : Value(list(std::vector<Value>(values.begin(), values.end()))) {}
 
-Value Value::list(std::vector<Value> items) {
+Value Value::sequence(Kind kind, std::vector<Value> items) {
   Value value;
   value.content_.node = new SequenceNode(std::move(items));
-  value.kind_ = Kind::list;
-  return value;
-}
-
-Value Value::tuple(std::vector<Value> items) {
-  Value value = list(std::move(items));
-  value.kind_ = Kind::tuple;
-  return value;
-}
-
-Value Value::set(std::vector<Value> items) {
-  Value value = list(std::move(items));
-  value.kind_ = Kind::set;
+  value.kind_ = kind;
   return value;
 }
 
@@ -299,21 +372,19 @@ Value Value::object(std::string name, Value arguments, Value state, Value items)
   return value;
 }
 
-Value Value::dict(std::vector<Entry> entries) { return dict(std::move(entries), Value()); }
-
-Value Value::dict(std::vector<Entry> entries, Value attributes) {
+Value Value::make_dict(std::vector<Entry> entries, Value attributes, bool ordered) {
   auto node = make_ref<DictNode>();
-  node->ordered = !attributes.is_none();
+  node->ordered = ordered || !attributes.is_none();
   node->attributes = std::move(attributes);
   const bool many = entries.size() > kFew;
   if (many) node->places.reserve(entries.size());
   std::size_t kept = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const auto same = [&](std::size_t at) { return same_key(entries[at].first, entries[i].first); };
+    const auto same = [&](std::size_t at) { return is_same(entries[at].first, entries[i].first); };
     std::size_t place = 0;
     std::size_t key_hash = 0;
     if (many) {
-      key_hash = hash(entries[i].first, 0);
+      key_hash = hash(entries[i].first);
       const std::uint32_t found = node->places.find(key_hash, same);
       place = found == HashIndex::kNone ? kept : found;
     } else {
@@ -333,16 +404,6 @@ Value Value::dict(std::vector<Entry> entries, Value attributes) {
   value.content_.node = node.detach();
   value.kind_ = Kind::dict;
   return value;
-}
-
-Value Value::ordered_dict(std::vector<Entry> entries) {
-  return ordered_dict(std::move(entries), Value());
-}
-
-Value Value::ordered_dict(std::vector<Entry> entries, Value attributes) {
-  Value made = dict(std::move(entries), std::move(attributes));
-  static_cast<DictNode*>(made.content_.node)->ordered = true;
-  return made;
 }
 
 bool Value::is_ordered_dict() const noexcept {
@@ -428,9 +489,9 @@ std::span<const Value::Entry> Value::entries() const {
 const Value* Value::find(const Value& key) const {
   if (kind_ != Kind::dict) wrong_kind("dict");
   const auto& node = static_cast<const DictNode&>(*content_.node);
-  const auto same = [&](std::size_t at) { return same_key(node.entries[at].first, key); };
+  const auto same = [&](std::size_t at) { return is_same(node.entries[at].first, key); };
   if (node.entries.size() > kFew) {
-    const std::uint32_t found = node.places.find(hash(key, 0), same);
+    const std::uint32_t found = node.places.find(hash(key), same);
     return found == HashIndex::kNone ? nullptr : &node.entries[found].second;
   }
   for (std::size_t i = 0; i < node.entries.size(); ++i) {

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <ostream>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/text.h"
+#include "base/visible.h"
 #include "core/python_text.h"
 #include "core/value_depth.h"
-#include "tenon/body.h"
+#include "tenon/extend/body.h"
 
 namespace tenon {
 
@@ -83,11 +85,11 @@ class Repr {
       case Value::Kind::integer: append(out, value.as_int()); return;
       case Value::Kind::real: append(out, value.as_real()); return;
       case Value::Kind::complex: out += Scalar(value.as_complex()).repr(); return;
-      case Value::Kind::string: out += python_quoted(value.as_string()); return;
-      case Value::Kind::bytes: write_bytes(out, value.as_bytes()); return;
-      case Value::Kind::big_integer: out += value.digits(); return;
+      case Value::Kind::string: return text(value.as_string());
+      case Value::Kind::bytes: write_bytes(out, fitting(value.as_bytes())); return;
+      case Value::Kind::big_integer: out += digits(value); return;
       case Value::Kind::object:
-        out += value.object_name();
+        out += visible(fitting(value.object_name()));
         return write(value.object_arguments(), depth + 1);
       case Value::Kind::set:
         return items(value.items().empty() ? "set(" : "{", value.items(),
@@ -106,6 +108,36 @@ class Repr {
   std::string out;
 
  private:
+  // As much of a text as `out` has room for, and a little more; no byte of it becomes less than
+  // one. The text may be in many places, and the rest of it would be written to be thrown away.
+  std::string_view fitting(std::string_view text) const {
+    const std::size_t room = most_ - out.size();
+    if (text.size() <= room) return text;
+    std::size_t end = room + 1;
+    const auto inside_a_character = [&] {
+      return (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80;
+    };
+    while (end < text.size() && end < room + 4 && inside_a_character()) ++end;
+    return text.substr(0, end);
+  }
+  void text(std::string_view whole) {
+    const std::string_view part = fitting(whole);
+    if (part.size() == whole.size()) {
+      out += python_quoted(whole);
+      return;
+    }
+    // The rest has a say in which quotes there are.
+    const char* const quote = whole.find('"') != whole.npos    ? "\""
+                              : whole.find('\'') != whole.npos ? "'"
+                                                               : "";
+    out += python_quoted(concat(part, quote));
+  }
+  // Finding them takes the square of their number: once for an integer that is in many places.
+  const std::string& digits(const Value& value) {
+    const auto [known, fresh] = digits_.try_emplace(value.identity());
+    if (fresh) known->second = value.digits();
+    return known->second;
+  }
   void items(const char* begin, std::span<const Value> items, const char* end, int depth) {
     out += begin;
     for (std::size_t i = 0; i < items.size() && out.size() <= most_; ++i) {
@@ -135,6 +167,7 @@ class Repr {
   }
 
   std::size_t most_;
+  std::unordered_map<const void*, std::string> digits_;  // of long integers, by identity
 };
 
 // How long the text is at most if every part is written once, however often it is used.
@@ -204,7 +237,7 @@ std::string Value::type_name() const {
     case Kind::string: return "str";
     case Kind::bytes: return "bytes";
     case Kind::set: return "set";
-    case Kind::object: return object_name();
+    case Kind::object: return visible(object_name(), 200);
     case Kind::list: return "list";
     case Kind::tuple: return "tuple";
     case Kind::dict: return is_ordered_dict() ? "OrderedDict" : "dict";
@@ -217,8 +250,10 @@ std::string Value::type_name() const {
 }
 
 std::string repr_up_to(const Value& value, std::size_t most) {
+  // The text of a user-defined tensor is its class's code, which may destroy what it is in.
+  const Value held = value;
   Repr repr(most);
-  repr.write(value, 0);
+  repr.write(held, 0);
   return std::move(repr.out);
 }
 
@@ -234,13 +269,14 @@ std::string short_repr(const Value& value) {
 
 std::string Value::repr() const {
   constexpr std::size_t kAlways = std::size_t{16} << 20;
-  std::string text = repr_up_to(*this, kAlways);
+  const Value held = *this;
+  std::string text = repr_up_to(held, kAlways);
   if (text.size() <= kAlways) return text;
   LengthOfParts parts;
-  parts.add(*this, 0);
+  parts.add(held, 0);
   const std::size_t most = kAlways + parts.bytes;
   text = std::string();
-  text = repr_up_to(*this, most);
+  text = repr_up_to(held, most);
   if (text.size() <= most) return text;
   throw ValueError(concat("the repr of the value has more than ", most,
                           " bytes, as parts of it are shared: look at a part of it"));

@@ -5,12 +5,13 @@
 #include <cstddef>
 #include <string>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/value.h"
 
 namespace tenon {
 
-// All of it, if that is no more than `most` bytes; else a beginning of it that is longer than that.
+// All of it, if that is no more than `most` bytes; else as many bytes of its beginning, and
+// something behind them. A text in it is written out no further than that.
 TENON_API std::string repr_up_to(const Value& value, std::size_t most);
 
 // For messages: a beginning and dots if it is long.

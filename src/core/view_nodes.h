@@ -2,10 +2,10 @@
 // are calculated with operators, which this layer knows nothing of: src/ops makes them.
 #pragma once
 
-#include "tenon/api.h"
 #include "tenon/autograd.h"
+#include "tenon/detail/api.h"
+#include "tenon/extend/ref.h"
 #include "tenon/layout.h"
-#include "tenon/ref.h"
 
 namespace tenon {
 

@@ -7,9 +7,9 @@
 #include "base/warn.h"
 #include "dispatch/autocast_cache.h"
 #include "tenon/amp.h"
-#include "tenon/detail/autocast.h"
-#include "tenon/device_backend.h"
 #include "tenon/error.h"
+#include "tenon/extend/autocast.h"
+#include "tenon/extend/device_backend.h"
 
 namespace tenon {
 
@@ -64,6 +64,7 @@ AutocastScope::AutocastScope(Device device_type, const AutocastOptions& options)
     : type_(checked(device_type)) {
   AutocastState& state = thread_state().autocast;
   const DType dtype = options.dtype.value_or(state.dtypes[place_of(type_)]);
+  const std::optional<bool> cache_enabled = options.cache_enabled;  // a handler may destroy them
   const bool enabled = options.enabled && can_autocast(type_, dtype);
   saved_enabled_ = (state.enabled & bit_of(type_)) != 0;
   saved_dtype_ = state.dtypes[place_of(type_)];
@@ -74,7 +75,7 @@ AutocastScope::AutocastScope(Device device_type, const AutocastOptions& options)
   }
   state.enabled = enabled ? state.enabled | bit_of(type_) : state.enabled & ~bit_of(type_);
   state.dtypes[place_of(type_)] = dtype;
-  state.cache_enabled = options.cache_enabled.value_or(state.cache_enabled);
+  state.cache_enabled = cache_enabled.value_or(state.cache_enabled);
 }
 
 AutocastScope::~AutocastScope() {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "tenon/autograd.h"
-#include "tenon/body.h"
+#include "tenon/extend/body.h"
 #include "tenon/storage.h"
 #include "tenon/tensor.h"
 

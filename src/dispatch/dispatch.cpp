@@ -9,8 +9,8 @@
 #include "core/body_editor.h"
 #include "core/element_copy.h"
 #include "core/uninitialized.h"
-#include "tenon/custom_op.h"
 #include "tenon/error.h"
+#include "tenon/extend/custom_op.h"
 
 namespace tenon::detail {
 

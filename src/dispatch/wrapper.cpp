@@ -1,4 +1,4 @@
-#include "tenon/wrapper.h"
+#include "tenon/extend/wrapper.h"
 
 #include <algorithm>
 #include <map>
@@ -12,8 +12,8 @@
 #include "base/user_code.h"
 #include "core/uninitialized.h"
 #include "dispatch/wrapper_order.h"
-#include "tenon/custom_op.h"
 #include "tenon/error.h"
+#include "tenon/extend/custom_op.h"
 
 namespace tenon {
 

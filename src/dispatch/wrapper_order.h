@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tenon/wrapper.h"
+#include "tenon/extend/wrapper.h"
 
 namespace tenon {
 

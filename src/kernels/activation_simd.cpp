@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numbers>
 
-#include "base/convert.h"
+#include "base/element_cast.h"
 #include "kernels/pieces.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "base/convert.h"
+#include "base/element_cast.h"
 #include "base/text.h"
 #include "kernels/element.h"
 #include "tenon/error.h"

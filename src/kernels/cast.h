@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "kernels/cast_simd.h"
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/dtype.h"
 
 namespace tenon {
@@ -19,7 +19,7 @@ struct CastRow {
 };
 
 // A conversion between two dtypes, neither of them quantised, as PyTorch rounds it
-// (base/convert.h).
+// (base/element_cast.h).
 //
 // Note [Casts go through a wide type]
 // A row is read into one of six wide types (int64, uint64, float, double and the two complex ones)

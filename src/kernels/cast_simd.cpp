@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "kernels/streaming.h"
-#include "tenon/half.h"
+#include "tenon/detail/half.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cast_simd.cpp"

@@ -1,10 +1,10 @@
 // The conversions that models are made of, many elements at once: between float32 and the 16-bit
-// floating dtypes. Bits are those of base/convert.h.
+// floating dtypes. Bits are those of base/element_cast.h.
 #pragma once
 
 #include <cstdint>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/dtype.h"
 
 namespace tenon {

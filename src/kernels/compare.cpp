@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "base/convert.h"
+#include "base/element_cast.h"
 
 namespace tenon {
 

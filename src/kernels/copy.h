@@ -4,7 +4,7 @@
 #include <span>
 
 #include "kernels/loop.h"
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/dtype.h"
 
 namespace tenon {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "base/convert.h"
+#include "base/element_cast.h"
 
 namespace tenon {
 

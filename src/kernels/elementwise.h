@@ -11,9 +11,9 @@
 #include <span>
 
 #include "kernels/loop.h"
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
+#include "tenon/detail/function_names.h"
 #include "tenon/dtype.h"
-#include "tenon/function_names.h"
 
 namespace tenon {
 

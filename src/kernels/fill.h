@@ -5,7 +5,7 @@
 #include <span>
 
 #include "kernels/loop.h"
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 
 namespace tenon {
 

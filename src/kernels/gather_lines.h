@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/dtype.h"
 
 namespace tenon {

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 
 namespace tenon {
 

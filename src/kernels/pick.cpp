@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/convert.h"
+#include "base/element_cast.h"
 #include "kernels/element.h"
 #include "kernels/elementwise.h"
 

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "kernels/loop.h"
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/dtype.h"
 
 namespace tenon {

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "kernels/elementwise.h"
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 
 namespace tenon {
 

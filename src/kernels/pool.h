@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/dtype.h"
 
 namespace tenon {

@@ -8,7 +8,7 @@
 #include <numbers>
 #include <vector>
 
-#include "base/convert.h"
+#include "base/element_cast.h"
 #include "kernels/random_simd.h"
 
 namespace tenon {

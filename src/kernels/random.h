@@ -9,7 +9,7 @@
 
 #include "kernels/loop.h"
 #include "kernels/random_source.h"
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/dtype.h"
 
 namespace tenon {

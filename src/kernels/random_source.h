@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "kernels/mt19937.h"
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 
 namespace tenon {
 

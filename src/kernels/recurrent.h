@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 
 namespace tenon {
 

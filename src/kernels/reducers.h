@@ -13,7 +13,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "base/convert.h"
+#include "base/element_cast.h"
 #include "kernels/reduce.h"
 
 namespace tenon::reducers {

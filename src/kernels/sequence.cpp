@@ -4,7 +4,7 @@
 #include <concepts>
 #include <type_traits>
 
-#include "base/convert.h"
+#include "base/element_cast.h"
 
 namespace tenon {
 

@@ -6,7 +6,7 @@
 #include <concepts>
 #include <limits>
 
-#include "base/convert.h"
+#include "base/element_cast.h"
 #include "kernels/element.h"
 
 namespace tenon {

@@ -1,15 +1,17 @@
 #include "load/file_load.h"
 
 #include "base/text.h"
+#include "base/visible.h"
 #include "core/device_table.h"
 #include "core/swap.h"
 #include "core/uninitialized.h"
-#include "io/choice.h"
-#include "io/flattened.h"
-#include "io/tree_map.h"
-#include "tenon/body.h"
+#include "io/read/choice.h"
+#include "io/read/flattened.h"
+#include "io/read/tree_map.h"
+#include "io/support/read_meter.h"
 #include "tenon/error.h"
-#include "tenon/flattened.h"
+#include "tenon/extend/body.h"
+#include "tenon/extend/flattened.h"
 #include "tenon/uninitialized.h"
 
 namespace tenon::detail {
@@ -20,7 +22,7 @@ FileLoad::FileLoad(nn::Module& module, const Checkpoint& file, const LoadIntoOpt
       options_(options),
       device_(options_.device ? std::optional(usable_device(*options_.device)) : std::nullopt),
       surveyed_(surveyed(file_, options_, wrappers_)),
-      incoming_(incoming(surveyed_, options_, guard_)),
+      incoming_(incoming(file_, surveyed_, options_, guard_)),
       plan_(module, incoming_,
             {.strict = options_.strict,
              .assign = options_.assign,
@@ -28,14 +30,18 @@ FileLoad::FileLoad(nn::Module& module, const Checkpoint& file, const LoadIntoOpt
              .allow_meta = options_.allow_meta,
              .allow_tie_conflicts = options_.allow_tie_conflicts},
             true) {
+  // Of the names of one tensor the shortest: it is told of for each of them.
   for (const auto& [name, value] : surveyed_) {
     if (!value.is_tensor()) continue;
     const void* cell = value.as_tensor().cell().get();
     const std::string in_file = options_.path.empty() ? name : concat(options_.path, ".", name);
     if (const auto wrapper = wrappers_.find(cell); wrapper != wrappers_.end()) {
-      wrapper->second.name = in_file;
+      std::string& known = wrapper->second.name;
+      if (known.empty() || in_file.size() < known.size()) known = in_file;
     } else if (const auto found = file_.find(in_file)) {
-      places_.emplace(cell, *found);
+      const auto [known, is_new] = places_.emplace(cell, *found);
+      if (!is_new && in_file.size() < file_.tensors()[known->second].name.size())
+        known->second = *found;
     }
   }
   plan_.set_same([this](const Tensor& a, const Tensor& b) {
@@ -48,7 +54,8 @@ StateDict FileLoad::surveyed(const Checkpoint& file, const LoadIntoOptions& opti
                              SavedWrappers& wrappers) {
   const Value* at = file.tree().find_path(options.path);
   if (at == nullptr)
-    throw IndexError(concat(file.file(), ": there is nothing under \"", options.path, "\""));
+    throw IndexError(
+        concat(visible(file.file()), ": there is nothing under ", Value(options.path).repr()));
   if (!has_any_unflatten()) return StateDict(*at);
   return StateDict(mapped_dicts(*at, [&](const Value& dict) -> Value {
     if (!is_flattened(dict)) return dict;
@@ -69,14 +76,19 @@ StateDict FileLoad::surveyed(const Checkpoint& file, const LoadIntoOptions& opti
   }));
 }
 
-StateDict FileLoad::incoming(StateDict state, const LoadIntoOptions& options,
-                             const nn::detail::Guard& guard) {
+StateDict FileLoad::incoming(const Checkpoint& file, StateDict state,
+                             const LoadIntoOptions& options, const nn::detail::Guard& guard) {
   if (options.filter) {
     state.erase_if([&](std::string_view name, const Value& value) {
       return value.is_tensor() && !options.filter(name);
     });
   }
-  if (!options.rename.empty()) state = StateDict(renamed(state, options.rename));
+  if (!options.rename.empty()) {
+    // The file chose the names, and how long they are.
+    ReadMeter meter(file.file(), options.limits);
+    for (const StorageFacts& storage : file.storages()) meter.add_file(storage.stored);
+    state = StateDict(renamed(state, options.rename, &meter));
+  }
   guard.check();
   return state;
 }

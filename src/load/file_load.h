@@ -2,6 +2,7 @@
 // tensor, need.cpp what that takes, stage.cpp does it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -18,11 +19,11 @@
 #include <utility>
 #include <vector>
 
-#include "io/meter.h"
+#include "io/support/meter.h"
 #include "load/tensor_stream.h"
 #include "nn/load_plan.h"
-#include "tenon/factories.h"
 #include "tenon/load_into.h"
+#include "tenon/ops/factories.h"
 
 namespace tenon::detail {
 
@@ -44,6 +45,8 @@ struct LoadItem {
   Tensor made;   // the result, unless it is copied into place
 };
 
+using LoadItems = std::vector<LoadItem*>;
+
 // A user-defined tensor of the file: several tensors there, and one when they are put together.
 struct SavedWrapper {
   Tensor stands;  // for it, in the survey
@@ -60,8 +63,23 @@ struct Assembled {
   bool swapped;  // the module's becomes it, as it cannot hold what was asked for
 };
 
-// Which bytes of the file, and as what.
-using FilePlace = std::tuple<std::uint32_t, std::int64_t, int, int, std::string, std::string>;
+// Which bytes of the file, and as what. The facts are the file's: a file may have many tensors of
+// many dimensions.
+struct FilePlace {
+  const TensorFacts* facts;
+  DType dtype;  // of the result
+
+  friend bool operator<(const FilePlace& a, const FilePlace& b) {
+    const auto first = [](const FilePlace& of) {
+      const TensorFacts& at = *of.facts;
+      return std::tuple(at.storage, at.offset, at.dtype, at.conj, at.neg, of.dtype);
+    };
+    if (first(a) != first(b)) return first(a) < first(b);
+    const TensorFacts &x = *a.facts, &y = *b.facts;
+    if (x.shape != y.shape) return std::ranges::lexicographical_compare(x.shape, y.shape);
+    return std::ranges::lexicographical_compare(x.stride, y.stride);
+  }
+};
 using SavedWrappers = std::unordered_map<const void*, SavedWrapper>;  // by cell of the survey
 
 class FileLoad {
@@ -77,7 +95,7 @@ class FileLoad {
   // The state dict of the file, on meta. A user-defined tensor is one plain tensor there.
   static StateDict surveyed(const Checkpoint& file, const LoadIntoOptions& options,
                             SavedWrappers& wrappers);
-  static StateDict incoming(StateDict state, const LoadIntoOptions& options,
+  static StateDict incoming(const Checkpoint& file, StateDict state, const LoadIntoOptions& options,
                             const nn::detail::Guard& guard);
   // Hooks have called lazy modules, whose tensors are then as all others.
   void decide_again();
@@ -122,14 +140,17 @@ class FileLoad {
   // shares none.
   Tensor as_the_modules(const LoadItem& item, const Tensor& loaded) const;
   void convert(LoadItem& item);
-  void share_twins(const std::vector<LoadItem*>& items);
+  void share_twins(const LoadItems& items);
   // A user-defined tensor is given one tensor after another; none is kept longer than it keeps it.
   void hand_over(LoadItem& item);
   // The module's tensor becomes what was made for it.
   void stage_swap(LoadAction& action, const Tensor& own, const Tensor& made);
   void put_into_plan(LoadItem& item);
-  // Items on all threads; each reads one tensor at a time.
-  void each(const std::vector<LoadItem*>& items, const std::function<void(LoadItem&)>& f);
+  // Items that may be read at the same time. Those of one deflated storage are apart from all
+  // others, so that it is inflated once.
+  std::vector<LoadItems> by_storage(const LoadItems& items) const;
+  // Groups in turn, and their items on all threads; each reads one tensor at a time.
+  void each(const std::vector<LoadItems>& groups, const std::function<void(LoadItem&)>& f);
   PieceRead tell();
   // So many bytes more, on any thread. The progress function is called on the thread that loads: it
   // may do anything to the module, and guards and the log of swaps are that thread's.
@@ -138,6 +159,7 @@ class FileLoad {
   // Commit: what goes into memory that is there.
 
   void copy_into_place();
+  void copy_into_place(const LoadItem& item);
   // Once bytes are being written, nobody ends it.
   PieceRead tell_only();
 
@@ -155,9 +177,11 @@ class FileLoad {
   bool same_place(std::size_t a, std::size_t b) const {
     const TensorFacts &x = file_.tensors()[a], &y = file_.tensors()[b];
     return x.storage == y.storage && x.offset == y.offset && x.shape == y.shape &&
-           x.stride == y.stride && x.dtype == y.dtype;
+           x.stride == y.stride && x.dtype == y.dtype && x.conj == y.conj && x.neg == y.neg;
   }
-  FilePlace place_of(const LoadItem& item) const;
+  FilePlace place_of(const LoadItem& item) const {
+    return {&file_.tensors()[item.index], item.dtype};
+  }
   // Whether the second of two names for the same bytes shares the first one's.
   bool shares_with_twin(const LoadItem& item) const { return options_.assign || item.on_meta; }
 
@@ -173,6 +197,7 @@ class FileLoad {
   std::vector<Assembled> assembled_;
   std::unordered_set<std::uint32_t> shared_;  // storages that different tensors lie in
   std::unordered_map<std::uint32_t, std::uint64_t> wanted_;  // bytes of storages that are replaced
+  std::vector<LoadItems> at_commit_;                         // what is written then
   std::map<FilePlace, LoadItem*> twins_;
   std::mutex mutex_;
   Meter* meter_ = nullptr;

@@ -4,9 +4,9 @@
 
 #include "base/text.h"
 #include "load/memory_need.h"
-#include "tenon/body.h"
 #include "tenon/error.h"
-#include "tenon/flattened.h"
+#include "tenon/extend/body.h"
+#include "tenon/extend/flattened.h"
 #include "tenon/threads.h"
 
 namespace tenon::detail {
@@ -22,16 +22,6 @@ bool FileLoad::goes_whole(const LoadItem& item) const {
       (wanted != all || bytes_in_file(item) != all))
     return false;
   return (item.dtype == facts.dtype && item.device.is_cpu()) || shared_.contains(facts.storage);
-}
-
-FilePlace FileLoad::place_of(const LoadItem& item) const {
-  const TensorFacts& facts = file_.tensors()[item.index];
-  return {facts.storage,
-          facts.offset,
-          static_cast<int>(facts.dtype),
-          static_cast<int>(item.dtype),
-          bracketed(facts.shape),
-          bracketed(facts.stride)};
 }
 
 std::uint64_t FileLoad::bytes_of_parts(const Tensor& tensor) {

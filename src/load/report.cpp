@@ -1,6 +1,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "base/visible.h"
 #include "tenon/load_into.h"
 
 namespace tenon {
@@ -38,8 +39,9 @@ std::string LoadIntoReport::plan() const {
       concat(steps.size(), steps.size() == 1 ? " tensor, " : " tensors, ", amount(bytes_read),
              " read, ", amount(bytes_made), " made, ", amount(peak_bytes), " at the peak\n");
   for (const LoadStep& step : steps) {
-    text += concat("  ", step.key, step.name == step.key ? "" : concat(" from ", step.name), " ",
-                   bracketed(step.shape), " ", tenon::repr(step.file_dtype));
+    text +=
+        concat("  ", step.key, step.name == step.key ? "" : concat(" from ", visible(step.name)),
+               " ", bracketed(step.shape), " ", tenon::repr(step.file_dtype));
     if (step.dtype != step.file_dtype) text += concat(" to ", tenon::repr(step.dtype));
     if (!step.device.is_cpu()) text += concat(" on ", step.device.str());
     text += concat(": ", word(step.how), "\n");

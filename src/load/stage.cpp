@@ -12,8 +12,8 @@
 #include "core/uninitialized.h"
 #include "nn/shared_storages.h"
 #include "tenon/autograd.h"
-#include "tenon/body.h"
 #include "tenon/error.h"
+#include "tenon/extend/body.h"
 
 namespace tenon::detail {
 
@@ -25,6 +25,12 @@ struct Counted {
   ~Counted() { BodyEditor::bump_version(tensor.body()); }
 };
 
+// What a tensor of the file is called below the path that is loaded: a key there. Not looked for
+// from the top, where the path and the key may lead elsewhere together.
+std::string_view below(std::string_view path, std::string_view name) {
+  return path.empty() ? name : name.substr(path.size() + 1);
+}
+
 }  // namespace
 
 bool FileLoad::is_written_at_commit(const LoadItem& item) const {
@@ -32,30 +38,50 @@ bool FileLoad::is_written_at_commit(const LoadItem& item) const {
          (item.how == LoadStep::How::handed && !plan_.swaps());
 }
 
+std::vector<LoadItems> FileLoad::by_storage(const LoadItems& items) const {
+  std::vector<LoadItems> groups(1);
+  std::map<std::uint32_t, LoadItems> deflated;
+  for (LoadItem* item : items) {
+    const std::uint32_t storage = file_.tensors()[item->index].storage;
+    const bool is_deflated = file_.storages()[storage].deflated;
+    (is_deflated ? deflated[storage] : groups[0]).push_back(item);
+  }
+  for (auto& [storage, over] : deflated) {
+    if (over.size() == 1)
+      groups[0].push_back(over[0]);
+    else
+      groups.push_back(std::move(over));
+  }
+  return groups;
+}
+
 void FileLoad::stage() {
   const NoGradScope no_grad;
   const OrdinaryScope ordinary;
   load_unconverted();
   load_assembled();
-  std::vector<LoadItem*> one_by_one;
-  std::vector<LoadItem*> in_place;
+  LoadItems one_by_one, in_place, handed;
   for (LoadItem& item : items_) {
     if (item.made.defined()) continue;
     if (is_written_at_commit(item)) {
       in_place.push_back(&item);
     } else if (item.how == LoadStep::How::handed) {
-      hand_over(item);
+      handed.push_back(&item);
     } else {
       one_by_one.push_back(&item);
     }
   }
+  for (const LoadItems& group : by_storage(handed)) {
+    for (LoadItem* item : group) hand_over(*item);
+  }
   for (LoadItem* item : one_by_one) {
     if (item->ordered) item->like = item->own.detach();
   }
-  each(one_by_one, [this](LoadItem& item) { convert(item); });
+  each(by_storage(one_by_one), [this](LoadItem& item) { convert(item); });
   share_twins(one_by_one);
+  at_commit_ = by_storage(in_place);
   if (verifies()) {
-    each(in_place, [this](LoadItem& item) { read_through(file_, item.index, tell()); });
+    each(at_commit_, [this](LoadItem& item) { read_through(file_, item.index, tell()); });
   }
   check_items();
   for (LoadItem& item : items_) put_into_plan(item);
@@ -88,6 +114,7 @@ Value FileLoad::load_only(const std::function<bool(std::string_view)>& wanted, b
       {.mmap = mmap,
        .verify = options_.verify,
        .map_location = "cpu",
+       .path = options_.path,
        .filter = wanted,
        .watch = {.stop = options_.watch.stop, .progress = [&](std::uint64_t done, std::uint64_t) {
                    done = std::min(done, expected);
@@ -98,17 +125,19 @@ Value FileLoad::load_only(const std::function<bool(std::string_view)>& wanted, b
 }
 
 Tensor FileLoad::loaded_tensor(const Value& tree, const std::string& name) {
-  const Value* found = tree.find_path(name);
+  const Value* found = tree.kind() == Value::Kind::dict ? tree.find(Value(name)) : nullptr;
   if (found == nullptr || !found->is_tensor())
     throw InternalError("load_into: a tensor that was asked for was not loaded");
   return found->as_tensor();
 }
 
 void FileLoad::load_unconverted() {
+  const auto key_of = [this](const LoadItem& item) {
+    return below(options_.path, file_.tensors()[item.index].name);
+  };
   std::unordered_map<std::string_view, LoadItem*, SecretHash> wanted;
   for (LoadItem& item : items_) {
-    if (item.how == LoadStep::How::mapped || goes_whole(item))
-      wanted.emplace(file_.tensors()[item.index].name, &item);
+    if (item.how == LoadStep::How::mapped || goes_whole(item)) wanted.emplace(key_of(item), &item);
   }
   if (wanted.empty()) return;
   std::uint64_t expected = 0;
@@ -121,8 +150,8 @@ void FileLoad::load_unconverted() {
   nn::detail::SharedStorages shared;
   std::vector<std::pair<LoadItem*, Tensor>> loaded;
   for (LoadItem& item : items_) {
-    if (!wanted.contains(file_.tensors()[item.index].name)) continue;
-    loaded.emplace_back(&item, loaded_tensor(tree, file_.tensors()[item.index].name));
+    if (!wanted.contains(key_of(item))) continue;
+    loaded.emplace_back(&item, loaded_tensor(tree, std::string(key_of(item))));
     shared.add(loaded.back().second);
   }
   for (auto& [item, tensor] : loaded) {
@@ -136,17 +165,20 @@ void FileLoad::load_unconverted() {
 
 void FileLoad::load_assembled() {
   if (assembled_.empty()) return;
+  const auto key_of = [this](const Assembled& one) {
+    return std::string(below(options_.path, one.from->name));
+  };
   std::set<std::string, std::less<>> wanted;
   std::uint64_t expected = 0;
   for (const Assembled& one : assembled_) {
-    if (wanted.insert(one.from->name).second) expected += one.from->bytes;
+    if (wanted.insert(key_of(one)).second) expected += one.from->bytes;
   }
   const Value tree =
       load_only([&](std::string_view name) { return wanted.contains(name); }, false, expected);
   check_items();
   for (const Assembled& one : assembled_) {
     LoadAction& action = *one.action;
-    Tensor value = loaded_tensor(tree, one.from->name);
+    Tensor value = loaded_tensor(tree, key_of(one));
     if (value.dtype() != one.dtype || value.device() != one.device)
       value = value.to({.dtype = one.dtype, .device = one.device});
     plan_.check_stage();
@@ -187,7 +219,7 @@ void FileLoad::convert(LoadItem& item) {
   item.made = made;
 }
 
-void FileLoad::share_twins(const std::vector<LoadItem*>& items) {
+void FileLoad::share_twins(const LoadItems& items) {
   for (LoadItem* item : items) {
     if (item->made.defined()) continue;
     item->made = twins_.at(place_of(*item))->made.detach();
@@ -231,11 +263,14 @@ void FileLoad::stage_swap(LoadAction& action, const Tensor& own, const Tensor& m
   }
 }
 
-void FileLoad::each(const std::vector<LoadItem*>& items, const std::function<void(LoadItem&)>& f) {
-  parallel_for(0, static_cast<std::int64_t>(items.size()), 1,
-               [&](std::int64_t first, std::int64_t last) {
-                 for (std::int64_t i = first; i < last; ++i) f(*items[static_cast<std::size_t>(i)]);
-               });
+void FileLoad::each(const std::vector<LoadItems>& groups, const std::function<void(LoadItem&)>& f) {
+  for (const LoadItems& group : groups) {
+    parallel_for(0, static_cast<std::int64_t>(group.size()), 1,
+                 [&](std::int64_t first, std::int64_t last) {
+                   for (std::int64_t i = first; i < last; ++i)
+                     f(*group[static_cast<std::size_t>(i)]);
+                 });
+  }
   count(0);
 }
 
@@ -254,32 +289,35 @@ PieceRead FileLoad::tell() {
 void FileLoad::copy_into_place() {
   note_other_data();
   plan_.check_commit();
-  for (LoadItem& item : items_) {
-    if (!is_written_at_commit(item)) continue;
-    const Tensor& own = item.own;
-    const std::int64_t version = own.version();
-    try {
-      if (item.how == LoadStep::How::handed) {
-        const Tensor value = empty(own.shape(), {.dtype = item.dtype, .device = item.device});
-        read_into(file_, item.index, value, verifies(), tell_only());
-        own.copy_(value);
-      } else {
-        // Counted when the bytes are there, or as many as came: what others make of the tensor
-        // while it is being read (a packed copy) is then out of date.
-        const Counted counted{own};
-        const void* memory = own.storage().identity();
-        read_into(file_, item.index, own, verifies(), tell_only());
-        if (own.storage().identity() != memory)
-          throw ValueError("it was given other data while it was being read");
-      }
-      plan_.note_written(item.action->key);
-    } catch (const std::exception& failed) {
-      if (own.version() != version) plan_.note_written(item.action->key);
-      plan_.error(plan_.failure(*item.action, failed.what()));
-      plan_.fail_commit();
-    }
-    plan_.check_commit();
+  for (const LoadItems& group : at_commit_) {
+    for (const LoadItem* item : group) copy_into_place(*item);
   }
+}
+
+void FileLoad::copy_into_place(const LoadItem& item) {
+  const Tensor& own = item.own;
+  const std::int64_t version = own.version();
+  try {
+    if (item.how == LoadStep::How::handed) {
+      const Tensor value = empty(own.shape(), {.dtype = item.dtype, .device = item.device});
+      read_into(file_, item.index, value, verifies(), tell_only());
+      own.copy_(value);
+    } else {
+      // Counted when the bytes are there, or as many as came: what others make of the tensor
+      // while it is being read (a packed copy) is then out of date.
+      const Counted counted{own};
+      const void* memory = own.storage().identity();
+      read_into(file_, item.index, own, verifies(), tell_only());
+      if (own.storage().identity() != memory)
+        throw ValueError("it was given other data while it was being read");
+    }
+    plan_.note_written(item.action->key);
+  } catch (const std::exception& failed) {
+    if (own.version() != version) plan_.note_written(item.action->key);
+    plan_.error(plan_.failure(*item.action, failed.what()));
+    plan_.fail_commit();
+  }
+  plan_.check_commit();
 }
 
 PieceRead FileLoad::tell_only() {

@@ -5,11 +5,12 @@
 #include <span>
 
 #include "base/text.h"
-#include "io/storage_reader.h"
-#include "io/tensors.h"
+#include "base/visible.h"
+#include "io/read/storage_reader.h"
+#include "io/read/tensors.h"
 #include "tenon/autograd.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
+#include "tenon/ops/factories.h"
 
 namespace tenon {
 
@@ -60,7 +61,7 @@ void read_into(const Checkpoint& file, std::size_t index, const Tensor& tensor, 
   // A module's tensor is the user's, whose code may have run since its shape was looked at.
   const auto check = [&](bool fits) {
     if (fits) return;
-    throw ShapeError(concat(file.file(), ": \"", facts.name, "\" is of shape ",
+    throw ShapeError(concat(visible(file.file()), ": ", Value(facts.name).repr(), " is of shape ",
                             bracketed(facts.shape), ", and is read into a tensor of ",
                             target.numel(), " elements"));
   };
@@ -95,7 +96,7 @@ std::uint64_t memory_to_read(const Checkpoint& file, std::size_t index, DType dt
   const auto bytes = static_cast<std::uint64_t>(facts.shape.numel() * itemsize(facts.dtype));
   const Layout layout{facts.shape, facts.stride, facts.offset, facts.dtype, Device::cpu()};
   const bool packed = layout.is_contiguous() && !facts.conj && !facts.neg;
-  const bool inflated = storage.stored != storage.nbytes;
+  const bool inflated = storage.deflated;
   const ByteSpan span = bytes_of(layout);
   std::uint64_t held = std::min(bytes, kPieceBytes), piece = held;
   if (inflated || !packed) {

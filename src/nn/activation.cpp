@@ -1,11 +1,11 @@
 #include "tenon/nn/activation.h"
 
 #include "base/text.h"
-#include "tenon/arithmetic.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
 #include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/factories.h"
 
 namespace tenon::nn {
 

@@ -6,10 +6,10 @@
 #include "base/warn.h"
 #include "tenon/autograd.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
 #include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
-#include "tenon/normalization.h"
+#include "tenon/ops/factories.h"
+#include "tenon/ops/normalization.h"
 #include "tenon/uninitialized.h"
 
 namespace tenon::nn {
@@ -94,6 +94,7 @@ std::int64_t BatchNormBase::channels_of(const Tensor& input) const {
 
 Tensor BatchNormBase::forward(const Tensor& input) {
   channels_of(input);
+  const Tensor own_input = input;  // counting may be somebody's code, which destroys the caller's
   double factor = momentum.value_or(0);
   const bool tracks = training() && track_running_stats;
   if (tracks && num_batches_tracked.defined()) {
@@ -106,7 +107,7 @@ Tensor BatchNormBase::forward(const Tensor& input) {
   const bool own = training() || (!running_mean.defined() && !running_var.defined());
   const bool passed = !training() || track_running_stats;
   return batch_norm(
-      input, passed ? running_mean.get() : Tensor(), passed ? running_var.get() : Tensor(),
+      own_input, passed ? running_mean.get() : Tensor(), passed ? running_var.get() : Tensor(),
       {.weight = weight, .bias = bias, .training = own, .momentum = factor, .eps = eps});
 }
 
@@ -129,8 +130,9 @@ std::int64_t InstanceNormBase::channels_of(const Tensor& input) const {
   return input.size(input.dim() - unbatched_);
 }
 
-Tensor InstanceNormBase::forward(const Tensor& input) {
-  const std::int64_t channels = channels_of(input);
+Tensor InstanceNormBase::forward(const Tensor& given) {
+  const std::int64_t channels = channels_of(given);
+  const Tensor input = given;  // the handler of the warning may destroy the caller's
   const std::int64_t dim = input.dim() - unbatched_;
   if (channels != num_features) {
     if (affine) {

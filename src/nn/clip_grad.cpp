@@ -3,19 +3,19 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "tenon/arithmetic.h"
 #include "tenon/autograd.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
-#include "tenon/ops.h"
-#include "tenon/reductions.h"
-#include "tenon/selection.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/factories.h"
+#include "tenon/ops/ops.h"
+#include "tenon/ops/reductions.h"
+#include "tenon/ops/where.h"
 
 namespace tenon::nn::utils {
 
 namespace {
 
-std::vector<Tensor> grads_of(const std::vector<Tensor>& parameters) {
+std::vector<Tensor> grads_of(const TensorList& parameters) {
   std::vector<Tensor> grads;
   for (const Tensor& parameter : parameters) {
     if (const Tensor grad = parameter.grad(); grad.defined()) grads.push_back(grad);
@@ -25,7 +25,8 @@ std::vector<Tensor> grads_of(const std::vector<Tensor>& parameters) {
 
 }  // namespace
 
-Tensor get_total_norm(const std::vector<Tensor>& tensors, const TotalNormOptions& options) {
+Tensor get_total_norm(TensorList tensors, const TotalNormOptions& given) {
+  const TotalNormOptions options = given;  // see Note [Arguments of one's own]
   const NoGradScope no_grad;
   if (tensors.empty()) return zeros({}, {.device = Device::cpu()});
   // In the widest dtype there is, on the device of the first.
@@ -45,22 +46,21 @@ Tensor get_total_norm(const std::vector<Tensor>& tensors, const TotalNormOptions
   return total;
 }
 
-void clip_grads_with_norm_(const std::vector<Tensor>& parameters, double max_norm,
-                           const Tensor& total_norm, const ClipGradOptions& /*options*/) {
+void clip_grads_with_norm_(TensorList parameters, double max_norm, const Tensor& total_norm,
+                           const ClipGradOptions& /*options*/) {
   const NoGradScope no_grad;
   // A little more, so that nothing is divided by zero; and as PyTorch divides a number by a tensor.
   const Tensor factor = ((total_norm + 1e-6).reciprocal() * max_norm).clamp_max(1.0);
   for (const Tensor& grad : grads_of(parameters)) grad.mul_(factor.to(grad.device()));
 }
 
-Tensor clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm,
-                       const ClipGradNormOptions& options) {
+Tensor clip_grad_norm_(TensorList parameters, double max_norm, const ClipGradNormOptions& options) {
   const Tensor total = get_total_norm(grads_of(parameters), options);
   clip_grads_with_norm_(parameters, max_norm, total);
   return total;
 }
 
-void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value,
+void clip_grad_value_(TensorList parameters, double clip_value,
                       const ClipGradOptions& /*options*/) {
   const NoGradScope no_grad;
   for (const Tensor& grad : grads_of(parameters))

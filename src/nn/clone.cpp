@@ -8,9 +8,9 @@
 #include "nn/slot_editor.h"
 #include "tenon/autograd.h"
 #include "tenon/error.h"
-#include "tenon/flattened.h"
+#include "tenon/extend/flattened.h"
+#include "tenon/extend/wrapper.h"
 #include "tenon/nn/module.h"
-#include "tenon/wrapper.h"
 
 namespace tenon::nn::detail {
 
@@ -167,10 +167,23 @@ Tensor CloneRun::copy(const Tensor& given) {
   }
   BodyEditor::set_parameter(copied.body(), original.is_parameter());
   BodyEditor::set_requires_grad(copied.body(), original.requires_grad());
-  for (auto& [name, value] : original.attributes()) copied.set_attribute(name, value);
+  copy_attributes(original, copied);
   tensors_.emplace(original.cell().get(), Copied{original, copied});
   if (guard_ != nullptr) check(*guard_);
   return copied;
+}
+
+// Those of a file's tensor may be many: a copy that has none yet takes them over as a list, where
+// one after the other would be looked for among those before it.
+void CloneRun::copy_attributes(const Tensor& original, const Tensor& copied) {
+  auto attributes = original.attributes();
+  if (attributes.empty()) return;
+  auto& own = BodyEditor::need_attributes(copied.body()).values;
+  if (own.empty()) {
+    own.swap(attributes);
+  } else {
+    for (auto& [name, value] : attributes) copied.set_attribute(name, std::move(value));
+  }
 }
 
 std::shared_ptr<Module> clone_module(const Module& module) { return CloneRun::clone(module); }

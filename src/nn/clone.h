@@ -43,6 +43,7 @@ class CloneRun {
   static void check(const Guard& guard);
   bool is_inside(const void* address) const noexcept;
   Tensor copy_wrapper(const Tensor& original);
+  static void copy_attributes(const Tensor& original, const Tensor& copied);
 
   // Of one tensor: the original is held, so that no other has its cell.
   struct Copied {

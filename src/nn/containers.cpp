@@ -157,8 +157,7 @@ std::string module_list_repr(const Module& list) {
 
 }  // namespace detail
 
-Sequential::Sequential(
-    std::initializer_list<std::pair<std::string, std::shared_ptr<Module>>> modules) {
+void Sequential::add_named(NamedModuleList modules) {
   for (const auto& [name, module] : modules) {
     detail::check_not_null(module.get());
     register_module(name, module);
@@ -256,10 +255,9 @@ ParameterList& ParameterList::append(const Tensor& parameter) {
   return *this;
 }
 
-ParameterList& ParameterList::extend(const std::vector<Tensor>& parameters) {
-  const std::vector<Tensor> all = parameters;
+ParameterList& ParameterList::extend(TensorList parameters) {
   const detail::Guard guard(*this, "extend() was running");
-  for (const Tensor& parameter : all) {
+  for (const Tensor& parameter : parameters) {
     append(parameter);
     guard.check();
   }
@@ -312,7 +310,11 @@ Tensor ParameterDict::pop(std::string_view key) {
 }
 
 void ParameterDict::clear() {
-  for (const std::string& key : keys()) remove(key);
+  const detail::Guard guard(*this, "clear() was running");
+  for (const std::string& key : keys()) {
+    if (contains(key)) remove(key);  // what the one before has released may have removed it
+    guard.check();
+  }
 }
 
 void ParameterDict::update(const ParameterDict& other) {

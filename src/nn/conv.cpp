@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "ops/operands.h"
+#include "ops/elementwise/operands.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
 #include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
-#include "tenon/ops.h"
-#include "tenon/padding.h"
+#include "tenon/ops/factories.h"
+#include "tenon/ops/ops.h"
+#include "tenon/ops/padding.h"
 #include "tenon/uninitialized.h"
 
 namespace tenon::nn::detail {

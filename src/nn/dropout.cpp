@@ -2,8 +2,8 @@
 
 #include "base/text.h"
 #include "tenon/error.h"
-#include "tenon/functional.h"
 #include "tenon/nn/flatten.h"
+#include "tenon/ops/functional.h"
 
 namespace tenon::nn {
 

@@ -2,11 +2,11 @@
 
 #include "base/text.h"
 #include "tenon/autograd.h"
-#include "tenon/embedding_bag.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
 #include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
+#include "tenon/ops/embedding_bag.h"
+#include "tenon/ops/factories.h"
 
 namespace tenon::nn {
 

@@ -1,7 +1,7 @@
 #include "tenon/nn/fold.h"
 
 #include "nn/number_or_tuple.h"
-#include "tenon/folding.h"
+#include "tenon/ops/fold.h"
 
 namespace tenon::nn {
 

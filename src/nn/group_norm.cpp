@@ -1,11 +1,11 @@
 // GroupNorm and LocalResponseNorm: layers that look at several channels together.
 #include "base/text.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
 #include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
 #include "tenon/nn/normalization.h"
-#include "tenon/normalization.h"
+#include "tenon/ops/factories.h"
+#include "tenon/ops/normalization.h"
 
 namespace tenon::nn {
 

@@ -35,18 +35,17 @@ class HookEntries::Table final : public tenon::detail::HookTable {
     fresh->insert(prepend ? fresh->begin() : fresh->end(), std::move(entry));
     before = std::exchange(entries_, std::move(fresh));
   }
-  void remove(std::uint64_t id) override {
-    Snapshot before;
+  void remove(std::uint64_t id) override { (void)taken_out(id); }
+  // The entries there were, for the caller to let go of them last.
+  Snapshot taken_out(std::uint64_t id) {
     const std::lock_guard lock(mutex_);
-    if (!entries_) return;
+    if (!entries_) return nullptr;
     // The last one goes without asking for memory: a load that is done removes a lazy module's.
-    if (entries_->size() == 1 && entries_->front().id == id) {
-      before = std::exchange(entries_, nullptr);
-      return;
-    }
+    if (entries_->size() == 1 && entries_->front().id == id)
+      return std::exchange(entries_, nullptr);
     auto fresh = std::make_shared<std::vector<Entry>>(*entries_);
     std::erase_if(*fresh, [&](const Entry& entry) { return entry.id == id; });
-    before = std::exchange(entries_, std::move(fresh));
+    return std::exchange(entries_, std::move(fresh));
   }
   std::shared_ptr<Table> copy() const {
     auto fresh = std::make_shared<Table>();
@@ -79,7 +78,7 @@ RemovableHandle HookEntries::add(const HeldHook* hook, bool prepend, bool always
 
 void HookEntries::remove(std::uint64_t id) {
   if (!table_) return;
-  table_->remove(id);
+  const Snapshot before = table_->taken_out(id);
   if (table_->empty()) table_.reset();
 }
 

@@ -1,5 +1,6 @@
 // First values for parameters. What is a number in Python is a double here, in the same order of
-// operations, so that the bits of what is drawn agree.
+// operations, so that the bits of what is drawn agree. What warns, or is several operators, has
+// arguments of its own (Note [Arguments of one's own]).
 #include "tenon/nn/init.h"
 
 #include <algorithm>
@@ -9,15 +10,16 @@
 
 #include "base/text.h"
 #include "base/warn.h"
-#include "ops/operands.h"
-#include "ops/qr.h"
-#include "tenon/arithmetic.h"
+#include "ops/elementwise/operands.h"
+#include "ops/linalg/qr.h"
+#include "ops/support/own_arguments.h"
 #include "tenon/autograd.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
-#include "tenon/random.h"
-#include "tenon/reductions.h"
-#include "tenon/selection.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/factories.h"
+#include "tenon/ops/random.h"
+#include "tenon/ops/reductions.h"
+#include "tenon/ops/where.h"
 
 namespace tenon::nn::init {
 
@@ -190,8 +192,10 @@ class Accepting {
 
 }  // namespace
 
-const Tensor& trunc_normal_(const Tensor& tensor, const TruncNormalOptions& options) {
-  if (tensor.is_meta()) return tensor;
+namespace {
+
+void draw_inside(const Tensor& tensor, const TruncNormalOptions& options) {
+  if (tensor.is_meta()) return;
   if (options.std == 0)
     throw ValueError("trunc_normal_: std is 0, and is divided by: use constant_ for one value");
   const double far = 2 * options.std;
@@ -207,6 +211,12 @@ const Tensor& trunc_normal_(const Tensor& tensor, const TruncNormalOptions& opti
   } else {
     Accepting(options, generator).draw(tensor);
   }
+}
+
+}  // namespace
+
+const Tensor& trunc_normal_(const Tensor& tensor, const TruncNormalOptions& options) {
+  with_own(draw_inside, tensor, options);
   return tensor;
 }
 
@@ -225,8 +235,9 @@ const Tensor& zeros_(const Tensor& tensor) {
 const Tensor& eye_(const Tensor& tensor) {
   if (tensor.dim() != 2) wrong_dimensions("Only tensors with 2 dimensions are supported", tensor);
   const NoGradScope unrecorded;
-  tensor.zero_();
-  tensor.diagonal().fill_(1);
+  const Tensor own = tensor;
+  own.zero_();
+  own.diagonal().fill_(1);
   return tensor;
 }
 
@@ -240,11 +251,12 @@ const Tensor& dirac_(const Tensor& tensor, DiracOptions options) {
                             ", and groups is ", options.groups));
   }
   const NoGradScope unrecorded;
-  tensor.zero_();
-  if (tensor.numel() == 0) return tensor;
-  Tensor middle = tensor;
+  const Tensor own = tensor;
+  own.zero_();
+  if (own.numel() == 0) return tensor;
+  Tensor middle = own;
   while (middle.dim() > 2) middle = middle.select(2, middle.size(2) / 2);
-  const std::int64_t channels = tensor.size(0) / options.groups;
+  const std::int64_t channels = own.size(0) / options.groups;
   for (std::int64_t g = 0; g < options.groups; ++g)
     middle.narrow(0, g * channels, channels).diagonal().fill_(1);
   return tensor;
@@ -277,20 +289,23 @@ const Tensor& orthogonal_(const Tensor& tensor, const OrthogonalOptions& options
   if (tensor.dtype() != float32 && tensor.dtype() != float64)
     not_implemented("orthogonal_", tensor.dtype());
   const NoGradScope unrecorded;
-  const std::int64_t rows = tensor.size(0), columns = tensor.numel() / rows;
-  const Tensor matrix = tensor.view({rows, columns});
-  const Tensor random = empty({rows, columns}, {.dtype = tensor.dtype(), .device = Device::cpu()})
+  const Tensor own = tensor;
+  const double gain = options.gain;
+  const std::int64_t rows = own.size(0), columns = own.numel() / rows;
+  const Tensor random = empty({rows, columns}, {.dtype = own.dtype(), .device = Device::cpu()})
                             .normal_(0, 1, chosen(options.generator));
+  const Tensor matrix = own.view({rows, columns});
   matrix.copy_(rows < columns ? orthonormal_columns(random.t()).t() : orthonormal_columns(random));
-  tensor.mul_(options.gain);
+  own.mul_(gain);
   return tensor;
 }
 
-const Tensor& sparse_(const Tensor& tensor, double sparsity, const SparseOptions& options) {
+const Tensor& sparse_(const Tensor& given, double sparsity, const SparseOptions& options) {
+  const Tensor tensor = given;
   if (tensor.dim() != 2) wrong_dimensions("Only tensors with 2 dimensions are supported", tensor);
   if (!std::isfinite(sparsity))
     throw ValueError(concat("sparse_: sparsity is ", sparsity, ", and should be in [0, 1]"));
-  if (tensor.is_meta()) return tensor;
+  if (tensor.is_meta()) return given;
   const NoGradScope unrecorded;
   const std::int64_t rows = tensor.size(0);
   const auto limit = static_cast<double>(rows);
@@ -303,7 +318,7 @@ const Tensor& sparse_(const Tensor& tensor, double sparsity, const SparseOptions
     const Tensor chosen_rows = order.slice(0, 0, zeros).to(tensor.device());
     tensor.select(1, column).index_fill_(0, chosen_rows, 0);
   }
-  return tensor;
+  return given;
 }
 
 }  // namespace tenon::nn::init

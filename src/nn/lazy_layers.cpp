@@ -7,9 +7,10 @@
 #include "base/text.h"
 #include "core/uninitialized.h"
 #include "nn/slot_editor.h"
+#include "nn/tree_guard.h"
 #include "tenon/autograd.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
+#include "tenon/ops/factories.h"
 
 namespace tenon::nn {
 
@@ -56,10 +57,12 @@ bool LazySized::sizes_from_tensors() {
 
 namespace {
 
-// While it lives, slots hold other tensors than their own.
+// While it lives, slots hold other tensors than their own. A slot that user code has given another
+// tensor meanwhile, or has removed, is left as it is.
 class Replaced {
  public:
-  explicit Replaced(const std::vector<std::pair<TensorSlot*, Tensor>>& slots) {
+  Replaced(const std::vector<std::pair<TensorSlot*, Tensor>>& slots, const TreeGuard& tree)
+      : tree_(tree) {
     own_.reserve(slots.size());  // nothing fails below
     for (const auto& [slot, other] : slots) {
       own_.emplace_back(slot, slot->get());
@@ -67,12 +70,16 @@ class Replaced {
     }
   }
   ~Replaced() {
-    for (auto& [slot, own] : own_) SlotEditor::rebind(*slot, std::move(own));
+    for (auto& [slot, own] : own_) {
+      if (tree_.count() != 0 && tree_.was_touched(slot)) continue;
+      SlotEditor::rebind(*slot, std::move(own));
+    }
   }
   Replaced(const Replaced&) = delete;
   Replaced& operator=(const Replaced&) = delete;
 
  private:
+  const TreeGuard& tree_;
   std::vector<std::pair<TensorSlot*, Tensor>> own_;
 };
 
@@ -81,6 +88,7 @@ class Replaced {
 // Values are drawn for all tensors, so that they are the plain layer's, but into others: what was
 // loaded stays, and if something fails nothing has happened.
 void LazySized::initialize(std::int64_t size) {
+  const TreeGuard tree(itself(), "a lazy module found out its sizes");
   std::vector<std::pair<TensorSlot*, Tensor>> open, loaded;
   std::vector<std::pair<Tensor, Tensor>> fresh;  // one for a tensor, whatever names it has
   const NoGradScope no_grad;
@@ -117,14 +125,16 @@ void LazySized::initialize(std::int64_t size) {
   try {
     set_size(size);
     if (size != 0) {
-      const Replaced other_loaded(loaded), other_open(open);
-      reset();
+      const Replaced other_loaded(loaded, tree), other_open(open, tree);
+      reset();  // warnings, and overridden functions: user code
     } else {
       // PyTorch draws nothing, and what there is (a bias) keeps what was in its memory.
       for (const auto& [own, made] : fresh) made.zero_();
     }
+    tree.check();
     for (const auto& [own, made] : fresh) prepare_materialize(own, made);
   } catch (...) {
+    tree.check();  // nothing of it is touched if it is gone
     set_size(0);
     sizes_from_tensors();
     throw;

@@ -4,10 +4,10 @@
 
 #include "base/text.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
-#include "tenon/functional.h"
 #include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
+#include "tenon/ops/factories.h"
+#include "tenon/ops/functional.h"
 #include "tenon/uninitialized.h"
 
 namespace tenon::nn {

@@ -9,9 +9,9 @@
 #include "core/swap.h"
 #include "core/uninitialized.h"
 #include "nn/load_plan.h"
-#include "ops/state.h"
-#include "tenon/body.h"
+#include "ops/support/state.h"
 #include "tenon/error.h"
+#include "tenon/extend/body.h"
 #include "tenon/nn/module.h"
 
 namespace tenon::nn::detail {
@@ -142,12 +142,20 @@ void LoadPlan::check_held(LoadAction& action) {
     stage_one(action);
   }
   const Tensor& own = action.slot->get();
+  const bool dense = !own.body().is_wrapper() && !action.value.body().is_wrapper();
   if (action.how == How::swap || action.how == How::copy_and_swap) {
+    // The staged tensor is over the memory that the tensor, or its value, had then. That of a
+    // user-defined tensor was made by its own code, which is not run again.
+    if (dense && !action.lazy) {
+      stage_one(action);
+    } else if (const auto was = made_from_.find(&action);
+               was != made_from_.end() && was->second != &own.body()) {
+      throw Error("user code that the load was running has made another tensor of it");
+    }
     check_swap_counts(own, action.staged);
     prepare_carry_over(own.body(), action.staged.body());
   }
   const bool copies = action.how == How::copy || action.how == How::copy_and_swap;
-  const bool dense = !own.body().is_wrapper() && !action.value.body().is_wrapper();
   if (copies && dense && own.shape() != action.value.shape())
     throw Error("user code that the load was running has given it other data");
 }

@@ -15,6 +15,7 @@
 #include "nn/load_plan.h"
 #include "nn/registration_hooks.h"
 #include "nn/slot_editor.h"
+#include "ops/support/state.h"
 #include "tenon/autograd.h"
 #include "tenon/error.h"
 #include "tenon/nn/lazy.h"
@@ -62,6 +63,7 @@ void LoadPlan::stage_one(LoadAction& action) {
       action.staged = action.lazy && is_uninitialized(action.value) ? lazy_value(own, action.value)
                       : action.value.is_parameter()                 ? action.value
                                                                     : like_own(own, action.value);
+      if (!is_there(action.slot)) return;  // which is noted
       action.staged = registered(action.slot->owner(), action.slot->name(),
                                  std::move(action.staged), action.slot->kind());
       // So that it can be told to require grad without asking for memory.
@@ -80,6 +82,7 @@ void LoadPlan::stage_one(LoadAction& action) {
       Tensor loaded = action.value;
       if (!dense) {
         loaded = own.module_load(action.value, options_.assign);
+        made_from_.insert_or_assign(&action, &own.body());
         if (loaded.is(own) || loaded.is(action.value)) {
           throw Error(
               "module_load returned one of self or other, please .detach() the result if returning "
@@ -241,38 +244,50 @@ void LoadPlan::rebind(TensorSlot& slot, const Tensor& value) const noexcept {
   SlotEditor::rebind(slot, value);
 }
 
-void LoadPlan::commit_tensors() {
+// Before anything is replaced, as what copies could still fail with (a device that is gone) then
+// changes the least.
+void LoadPlan::commit_copies() {
   const auto copies = [this](std::uint32_t at) {
     const LoadAction& action = actions_[at];
     return action.leader == at && (action.how == How::copy || action.how == How::copy_and_swap);
   };
-  // Copies first, as what they could still fail with (a device that is gone) then changes the
-  // least.
-  std::uint32_t i = 0;
-  bool warned = false;
-  try {
-    for (; i < actions_.size() && errors_.empty(); ++i) {
-      if (!copies(i)) continue;
-      const Tensor own = actions_[i].slot->get();
-      own.copy_(actions_[i].value);
-      // A warning, whose handler is somebody's.
-      if (is_complex(actions_[i].value.dtype()) && !is_complex(own.dtype())) {
-        warned = true;
-        note_changes();
-      }
-    }
-  } catch (...) {
-    tree_.check();
-    error(failure(actions_[i], what_happened()));
-  }
-  if (!errors_.empty()) {
-    for (std::uint32_t k = 0; k < i; ++k) {
+  const auto note_copies_before = [&](std::uint32_t end) {
+    for (std::uint32_t k = 0; k < end; ++k) {
       if (copies(k)) note_written(actions_[k].key);
     }
+  };
+  std::uint32_t i = 0;
+  bool user_code = false;
+  for (; i < actions_.size(); ++i) {
+    if (!copies(i)) continue;
+    const Tensor own = actions_[i].slot->get();
+    const bool runs_user_code = copy_runs_user_code(own, actions_[i].value);
+    const std::int64_t version = runs_user_code ? own.version() : 0;
+    try {
+      own.copy_(actions_[i].value);
+    } catch (...) {
+      tree_.check();
+      error(failure(actions_[i], what_happened()));
+    }
+    if (runs_user_code) {
+      user_code = true;
+      note_changes();
+    }
+    if (errors_.empty()) [[likely]]
+      continue;
+    note_copies_before(i);
+    if (runs_user_code && own.version() != version) note_written(actions_[i].key);
     fail_commit();
   }
-  if (warned) check_holders();
-  for (i = 0; i < actions_.size(); ++i) {
+  if (user_code) {
+    note_copies_before(i);  // should they be refused now, these are written
+    check_holders();
+  }
+}
+
+void LoadPlan::commit_tensors() {
+  commit_copies();
+  for (std::uint32_t i = 0; i < actions_.size(); ++i) {
     LoadAction& action = actions_[i];
     prefetch(i);
     if (action.leader != i) continue;
@@ -299,7 +314,7 @@ void LoadPlan::commit_tensors() {
   }
   const Releases::Scope later(replaced_);
   // A parameter of the caller's, which it may be with keep_vars, is told whether it requires grad.
-  for (i = 0; i < actions_.size(); ++i) {
+  for (std::uint32_t i = 0; i < actions_.size(); ++i) {
     const LoadAction& action = actions_[i];
     if (action.leader != i || action.how != How::rebind || !action.staged.is_parameter()) continue;
     const Tensor& own = action.slot->get();

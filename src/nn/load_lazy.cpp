@@ -7,9 +7,9 @@
 #include "nn/load_plan.h"
 #include "nn/slot_editor.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
 #include "tenon/nn/lazy.h"
 #include "tenon/nn/module.h"
+#include "tenon/ops/factories.h"
 
 namespace tenon::nn::detail {
 

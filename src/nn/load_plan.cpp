@@ -10,19 +10,20 @@
 
 #include "base/prefetch.h"
 #include "base/text.h"
+#include "base/visible.h"
 #include "base/warn.h"
 #include "base/what_happened.h"
 #include "core/body_editor.h"
 #include "core/uninitialized.h"
 #include "nn/extras.h"
 #include "nn/slot_editor.h"
-#include "ops/state.h"
+#include "ops/support/state.h"
 #include "tenon/autograd.h"
-#include "tenon/body.h"
 #include "tenon/error.h"
+#include "tenon/extend/body.h"
 #include "tenon/nn/lazy.h"
 #include "tenon/nn/module.h"
-#include "tenon/ops.h"
+#include "tenon/ops/ops.h"
 
 namespace tenon::nn::detail {
 
@@ -32,12 +33,27 @@ using How = LoadAction::How;
 
 // Of more names or problems than these, only the first are shown.
 constexpr std::size_t kAll = 200, kFirst = 20;
+// Bytes of a name and of a line of a problem. LoadError's lists have all of them, as they are.
+constexpr std::size_t kShownName = 200, kShownLine = 2000;
 
 // "a", "b"
 std::string quoted(const std::vector<std::string>& names, std::size_t count) {
   std::string text;
-  for (std::size_t i = 0; i < count; ++i) text += concat(i == 0 ? "\"" : ", \"", names[i], "\"");
+  for (std::size_t i = 0; i < count; ++i)
+    text += concat(i == 0 ? "\"" : ", \"", visible(names[i], kShownName), "\"");
   return text;
+}
+
+// Sentences with names in them, which may be those of a file. Line by line.
+std::string safe(std::string_view sentences) {
+  std::string text;
+  while (true) {
+    const std::size_t end = std::min(sentences.find('\n'), sentences.size());
+    text += visible(sentences.substr(0, end), kShownLine);
+    if (end == sentences.size()) return text;
+    text += '\n';
+    sentences.remove_prefix(end + 1);
+  }
 }
 
 // "torch.Size([2, 3])"
@@ -407,6 +423,7 @@ void LoadPlan::warn_about_meta() {
       "current model, which is a no-op. (Did you mean to pass .assign = true to assign items "
       "in the state dictionary to their corresponding key in the module instead of copying "
       "them in place?)"));
+  user_code_ = true;  // the handler's
 }
 
 void LoadPlan::judge() {
@@ -493,7 +510,7 @@ std::string load_error_text(const Module& root, const LoadError::Problems& probl
   keys("Missing key(s) in state_dict: ", problems.missing_keys, "missing_keys");
   keys("Unexpected key(s) in state_dict: ", problems.unexpected_keys, "unexpected_keys");
   const std::size_t shown = problems.errors.size() > kAll ? kFirst : problems.errors.size();
-  for (std::size_t i = 0; i < shown; ++i) text += concat("\n\t", problems.errors[i]);
+  for (std::size_t i = 0; i < shown; ++i) text += concat("\n\t", safe(problems.errors[i]));
   if (shown < problems.errors.size()) {
     text += concat("\n\tand ", problems.errors.size() - shown, " more of ", problems.errors.size(),
                    " problems (all are in LoadError::errors())");
@@ -501,7 +518,8 @@ std::string load_error_text(const Module& root, const LoadError::Problems& probl
   if (!problems.written.empty()) {
     text += concat("\n\tThe load is torn: ", problems.written.size(),
                    problems.written.size() == 1 ? " tensor" : " tensors",
-                   " had been written before this, the first being \"", problems.written.front(),
+                   " had been written before this, the first being \"",
+                   visible(problems.written.front(), kShownName),
                    "\" (all are in LoadError::written()). Load again before the module is used");
   }
   return text;

@@ -181,6 +181,7 @@ class LoadPlan {
   void set_extra_states();
   void take_back_extra_states();
   void commit_user_copies();
+  void commit_copies();
   void finish();
   void rebind(TensorSlot& slot, const Tensor& value) const noexcept;
   void commit_tensors();
@@ -211,6 +212,8 @@ class LoadPlan {
   LoadActions actions_;
   std::deque<std::string> keys_;                         // of entries that a hook made or named
   std::unordered_map<const void*, std::uint32_t> ties_;  // cell to the action that counts
+  // The bodies of user-defined tensors when their module_load made what is staged.
+  std::unordered_map<const LoadAction*, const Body*> made_from_;
   std::vector<TensorSlot*> left_out_;  // nothing is loaded for the name; perhaps for another
   std::vector<Found> missing_, unexpected_;
   std::vector<std::string> unscanned_;  // prefixes

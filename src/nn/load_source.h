@@ -15,7 +15,7 @@
 #include "base/prefetch.h"
 #include "core/held_state.h"
 #include "core/secret_hash.h"
-#include "tenon/body.h"
+#include "tenon/extend/body.h"
 #include "tenon/state_dict.h"
 
 namespace tenon::nn::detail {

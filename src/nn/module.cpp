@@ -323,16 +323,17 @@ void Module::check_child(const Module* /*child*/) const {}
 
 Module& Module::apply(const std::function<void(Module&)>& f) {
   const detail::Guard guard(*this, "apply() was running");
+  const std::function<void(Module&)> held = f;  // which may destroy what it was given as
   // Those that it has now, whatever f does to them.
   std::vector<std::shared_ptr<Module>> children;
   for (const ChildSlot* slot : children_) {
     if (slot->module_) children.push_back(slot->module_);
   }
   for (const auto& child : children) {
-    child->apply(f);
+    child->apply(held);
     guard.check();
   }
-  f(*this);
+  held(*this);
   guard.check();
   return *this;
 }
@@ -381,7 +382,8 @@ void zero_grad(const Tensor& parameter, bool set_to_none) {
 }
 
 void Module::zero_grad(const ZeroGradOptions& options) {
-  for (const Tensor& parameter : parameters()) nn::zero_grad(parameter, options.set_to_none);
+  const bool set_to_none = options.set_to_none;  // user code may destroy the options
+  for (const Tensor& parameter : parameters()) nn::zero_grad(parameter, set_to_none);
 }
 
 namespace detail {

@@ -1,9 +1,11 @@
 // Module::state_dict: what a module is, by name.
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
+#include "core/held_state.h"
 #include "core/uninitialized.h"
 #include "nn/extras.h"
 #include "nn/slot_editor.h"
@@ -37,6 +39,7 @@ class Gather {
       extras->state_dict_pre.run(guard, module, std::as_const(prefix), keep_vars_);
     SlotEditor::save_to_state_dict(module, destination_, prefix, keep_vars_);
     guard.check();
+    take_nested();
     guard.begin(detail::Guard::kChildren);
     for (std::size_t i = 0; i < module.child_slots().size(); ++i) {
       const ChildSlot* slot = module.child_slots()[i];
@@ -63,15 +66,33 @@ class Gather {
  private:
   void take_metadata() {
     metadata_.reset();
+    known_ = destination_.metadata();
+    count_ = 0;
     if (destination_.metadata().is_none()) return;
     const auto entries = destination_.metadata().entries();
     metadata_.emplace(entries.begin(), entries.end());
+    count_ = entries.size();
+  }
+  // An override of save_to_state_dict may call another module's state_dict, which adds to what the
+  // destination has.
+  void take_nested() {
+    if (destination_.metadata().identity() == known_.identity()) return;
+    if (!metadata_ || destination_.metadata().is_none()) return take_metadata();
+    known_ = destination_.metadata();
+    const auto entries = known_.entries();
+    for (std::size_t i = std::min(count_, entries.size()); i < entries.size(); ++i)
+      metadata_->push_back(entries[i]);
+    count_ = entries.size();
   }
 
   StateDict& destination_;
   bool keep_vars_;
   Value version_{"version"};  // one text for all, as in PyTorch's files
   std::optional<std::vector<Value::Entry>> metadata_;
+  // The destination's metadata that has been taken over, and how many entries it has. It is held,
+  // so that no other can have its identity.
+  Value known_;
+  std::size_t count_ = 0;
 };
 
 }  // namespace
@@ -115,10 +136,19 @@ StateDict Module::state_dict(const StateDictOptions& options) const {
 }
 
 void Module::state_dict(StateDict& destination, const StateDictOptions& options) const {
-  Gather gather(destination, options.keep_vars);
+  // Hooks may do anything to the destination, which stays what it is until all is gathered.
+  const HeldState held(destination);
+  StateDict gathered(destination);
+  Gather gather(gathered, options.keep_vars);
   std::string prefix = options.prefix;
   gather.from(const_cast<Module&>(*this), prefix);
   gather.finish();
+  if (!held.is(destination)) {
+    throw Error(
+        "state_dict: the destination was changed or destroyed by user code that was running; "
+        "change the state that hooks are given");
+  }
+  destination = std::move(gathered);
 }
 
 }  // namespace tenon::nn

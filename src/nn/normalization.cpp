@@ -1,10 +1,10 @@
 #include "tenon/nn/normalization.h"
 
 #include "base/text.h"
-#include "tenon/factories.h"
 #include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
-#include "tenon/normalization.h"
+#include "tenon/ops/factories.h"
+#include "tenon/ops/normalization.h"
 
 namespace tenon::nn {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "tenon/arithmetic.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
-#include "tenon/ops.h"
-#include "tenon/picking.h"
-#include "tenon/sorting.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/factories.h"
+#include "tenon/ops/ops.h"
+#include "tenon/ops/scatter.h"
+#include "tenon/ops/sort.h"
 
 namespace tenon::nn {
 
@@ -49,11 +49,14 @@ void check_lengths(const std::vector<std::int64_t>& lengths, std::int64_t batch)
 
 }  // namespace
 
-PackedSequence PackedSequence::to(const ToOptions& options) const {
+PackedSequence PackedSequence::to(const ToOptions& given) const {
+  const ToOptions options = given;
   const auto moved = [&](const Tensor& indices) {
     return indices.defined() && options.device ? indices.to(*options.device) : indices;
   };
-  return {data.to(options), batch_sizes, moved(sorted_indices), moved(unsorted_indices)};
+  const PackedSequence own = *this;  // see Note [Arguments of one's own]
+  return {own.data.to(options), own.batch_sizes, moved(own.sorted_indices),
+          moved(own.unsorted_indices)};
 }
 
 PackedSequence pack_padded_sequence(const Tensor& input, const Tensor& lengths,
@@ -63,11 +66,17 @@ PackedSequence pack_padded_sequence(const Tensor& input, const Tensor& lengths,
                             lengths.dim(), "D ", lengths.device().repr(), " tensor of ",
                             repr(lengths.dtype())));
   }
-  return pack_padded_sequence(input, numbers_of(lengths), options);
+  // See Note [Arguments of one's own].
+  const Tensor own = input;
+  const PackPaddedSequenceOptions own_options = options;
+  return pack_padded_sequence(own, numbers_of(lengths), own_options);
 }
 
-PackedSequence pack_padded_sequence(const Tensor& input, const Dims& lengths_of_all,
-                                    const PackPaddedSequenceOptions& options) {
+PackedSequence pack_padded_sequence(const Tensor& given, const Dims& lengths_of_all,
+                                    const PackPaddedSequenceOptions& given_options) {
+  // See Note [Arguments of one's own].
+  const Tensor input = given;
+  const PackPaddedSequenceOptions options = given_options;
   const std::vector<std::int64_t> lengths(lengths_of_all.begin(), lengths_of_all.end());
   if (input.dim() < 2) {
     throw ShapeError(concat("pack_padded_sequence: input of shape ", bracketed(input.shape()),
@@ -118,8 +127,11 @@ PackedSequence pack_padded_sequence(const Tensor& input, const Dims& lengths_of_
   return packed;
 }
 
-std::tuple<Tensor, Tensor> pad_packed_sequence(const PackedSequence& sequence,
-                                               const PadPackedSequenceOptions& options) {
+std::tuple<Tensor, Tensor> pad_packed_sequence(const PackedSequence& given,
+                                               const PadPackedSequenceOptions& given_options) {
+  // See Note [Arguments of one's own].
+  const PackedSequence sequence = given;
+  const PadPackedSequenceOptions options = given_options;
   const std::vector<std::int64_t> sizes = numbers_of(sequence.batch_sizes);
   const auto longest = static_cast<std::int64_t>(sizes.size());
   if (options.total_length && *options.total_length < longest) {
@@ -157,7 +169,8 @@ std::tuple<Tensor, Tensor> pad_packed_sequence(const PackedSequence& sequence,
           index_select(of_each, 0, order.to(Device::cpu()))};
 }
 
-Tensor pad_sequence(const std::vector<Tensor>& sequences, const PadSequenceOptions& options) {
+Tensor pad_sequence(TensorList sequences, const PadSequenceOptions& given) {
+  const PadSequenceOptions options = given;  // see Note [Arguments of one's own]
   if (sequences.empty()) throw ValueError("received an empty list of sequences");
   const bool left = options.padding_side == "left";
   if (!left && options.padding_side != "right") {
@@ -193,8 +206,9 @@ Tensor pad_sequence(const std::vector<Tensor>& sequences, const PadSequenceOptio
   return stack(filled, options.batch_first ? 0 : 1);
 }
 
-std::vector<Tensor> unpad_sequence(const Tensor& padded_sequences, const Tensor& lengths,
+std::vector<Tensor> unpad_sequence(const Tensor& given, const Tensor& given_lengths,
                                    const UnpadSequenceOptions& options) {
+  const Tensor padded_sequences = given, lengths = given_lengths;  // see the same note
   const Tensor first = options.batch_first ? padded_sequences : padded_sequences.transpose(0, 1);
   const std::vector<std::int64_t> numbers = numbers_of(lengths);
   if (static_cast<std::int64_t>(numbers.size()) != first.size(0)) {
@@ -211,12 +225,11 @@ std::vector<Tensor> unpad_sequence(const Tensor& padded_sequences, const Tensor&
   return sequences;
 }
 
-PackedSequence pack_sequence(const std::vector<Tensor>& sequences,
-                             const PackSequenceOptions& options) {
+PackedSequence pack_sequence(TensorList sequences, const PackSequenceOptions& options) {
   std::vector<std::int64_t> lengths;
   for (const Tensor& one : sequences) lengths.push_back(one.dim() == 0 ? 0 : one.size(0));
-  return pack_padded_sequence(pad_sequence(sequences), lengths,
-                              {.enforce_sorted = options.enforce_sorted});
+  const bool enforce_sorted = options.enforce_sorted;
+  return pack_padded_sequence(pad_sequence(sequences), lengths, {.enforce_sorted = enforce_sorted});
 }
 
 std::vector<Tensor> unpack_sequence(const PackedSequence& packed_sequences) {

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "tenon/error.h"
-#include "tenon/padding.h"
+#include "tenon/ops/padding.h"
 
 namespace tenon::nn {
 

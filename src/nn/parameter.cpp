@@ -3,11 +3,12 @@
 #include "base/text.h"
 #include "core/body_editor.h"
 #include "tenon/error.h"
-#include "tenon/wrapper.h"
+#include "tenon/extend/wrapper.h"
 
 namespace tenon::nn {
 
-Tensor make_parameter(const Tensor& data, bool requires_grad) {
+Tensor make_parameter(const Tensor& given, bool requires_grad) {
+  const Tensor data = given;  // a class's detach() may destroy the caller's
   if (requires_grad && !is_differentiable(data.dtype())) {
     throw DTypeError(
         concat("Only Tensors of floating point and complex dtype can require gradients: a "

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/recurrent.h"
+#include "ops/nn/recurrent.h"
 
 namespace tenon::nn {
 

@@ -13,11 +13,11 @@
 #include "dispatch/autocast_cache.h"
 #include "nn/clone.h"
 #include "nn/slot_editor.h"
-#include "tenon/arithmetic.h"
 #include "tenon/autograd.h"
 #include "tenon/error.h"
 #include "tenon/nn/lazy.h"
-#include "tenon/ops.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/ops.h"
 #include "tenon/threads.h"
 
 namespace tenon::nn::detail {
@@ -168,11 +168,12 @@ void check_initialized(const Module& module) {
 
 std::vector<std::shared_ptr<Module>> replicate(const Module& module, std::int64_t n,
                                                const ReplicateOptions& options) {
+  const bool copy = options.copy;  // constructors are user code, which may destroy the options
   check_initialized(module);
   if (n < 0) throw ValueError(concat("replicate expects a number of replicas, got ", n));
   std::vector<std::shared_ptr<Module>> replicas;
   for (std::int64_t i = 0; i < n; ++i)
-    replicas.push_back(CloneRun::replica(module, shared_tensors(module, i == 0, options.copy)));
+    replicas.push_back(CloneRun::replica(module, shared_tensors(module, i == 0, copy)));
   return replicas;
 }
 
@@ -248,21 +249,29 @@ void reduce_gradients(const Module& module, const std::vector<const Module*>& re
 }
 
 Tensor data_parallel(Module& module, const Tensor& input, const DataParallelOptions& options) {
+  const Guard guard(module, "data_parallel() was running");
+  // User code may destroy the caller's.
+  const Tensor own = input;
+  const std::int64_t dim = options.dim;
   check_initialized(module);
   const std::int64_t replicas = options.replicas.value_or(get_num_threads());
   if (replicas < 1)
     throw ValueError(concat("data_parallel expects at least one replica, got ", replicas));
-  if (replicas == 1) return module.invoke(input);
-  const std::vector<Tensor> parts = input.chunk(replicas, options.dim);
-  if (parts.size() == 1) return module.invoke(input);
+  if (replicas == 1) return module.invoke(own);
+  const std::vector<Tensor> parts = own.chunk(replicas, dim);
+  guard.check();
+  if (parts.size() == 1) return module.invoke(own);
   std::vector<std::shared_ptr<Module>> others;
-  for (std::size_t i = 1; i < parts.size(); ++i)
+  for (std::size_t i = 1; i < parts.size(); ++i) {
     others.push_back(CloneRun::replica(module, shared_tensors(module, false, false)));
+    guard.check();
+  }
   std::vector<Tensor> outputs(parts.size());
   run_replicas(parts.size(), [&](std::size_t i) {
     outputs[i] = (i == 0 ? module : *others[i - 1]).invoke(parts[i]);
   });
-  return gathered(outputs, options.dim);
+  guard.check();
+  return gathered(outputs, dim);
 }
 
 }  // namespace tenon::nn::detail

@@ -6,15 +6,15 @@
 #include "base/text.h"
 #include "base/warn.h"
 #include "nn/recurrent_kind.h"
-#include "tenon/arithmetic.h"
-#include "tenon/detail/autocast.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
-#include "tenon/functional.h"
+#include "tenon/extend/autocast.h"
 #include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
-#include "tenon/ops.h"
-#include "tenon/picking.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/factories.h"
+#include "tenon/ops/functional.h"
+#include "tenon/ops/ops.h"
+#include "tenon/ops/scatter.h"
 
 namespace tenon::nn {
 
@@ -183,9 +183,11 @@ Sequences sequences_of(const Tensor& input, bool batch_first, const Tensor& batc
 }  // namespace
 
 template <class Signature>
-std::tuple<Tensor, LSTMState> RNNBase<Signature>::run(const char* name, const Tensor& input,
-                                                      const Tensor& h, const Tensor& c,
-                                                      const Tensor& batch_sizes) {
+std::tuple<Tensor, LSTMState> RNNBase<Signature>::run(const char* name, const Tensor& own_input,
+                                                      const Tensor& own_h, const Tensor& own_c,
+                                                      const Tensor& own_sizes) {
+  // See Note [Arguments of one's own].
+  const Tensor input = own_input, h = own_h, c = own_c, batch_sizes = own_sizes;
   const bool packed = batch_sizes.defined(), lstm = mode == "LSTM";
   const auto weights = all_weights();
   const DType dtype = weights[0][0].dtype();
@@ -350,7 +352,8 @@ std::tuple<Tensor, Tensor> RNN::forward(const Tensor& input, const Tensor& hx,
   const auto [out, state] = run("RNN", input, hx, {}, batch_sizes);
   return {out, std::get<0>(state)};
 }
-std::tuple<PackedSequence, Tensor> RNN::packed(const PackedSequence& input, const Tensor& hx) {
+std::tuple<PackedSequence, Tensor> RNN::packed(const PackedSequence& given, const Tensor& hx) {
+  const PackedSequence input = given;  // see Note [Arguments of one's own]
   const auto [out, state] =
       (*this)(input.data, permuted(hx, input.sorted_indices), input.batch_sizes);
   return {like(input, out), permuted(state, input.unsorted_indices)};
@@ -365,7 +368,8 @@ std::tuple<Tensor, Tensor> GRU::forward(const Tensor& input, const Tensor& hx,
   const auto [out, state] = run("GRU", input, hx, {}, batch_sizes);
   return {out, std::get<0>(state)};
 }
-std::tuple<PackedSequence, Tensor> GRU::packed(const PackedSequence& input, const Tensor& hx) {
+std::tuple<PackedSequence, Tensor> GRU::packed(const PackedSequence& given, const Tensor& hx) {
+  const PackedSequence input = given;  // see Note [Arguments of one's own]
   const auto [out, state] =
       (*this)(input.data, permuted(hx, input.sorted_indices), input.batch_sizes);
   return {like(input, out), permuted(state, input.unsorted_indices)};
@@ -380,8 +384,11 @@ std::tuple<Tensor, LSTMState> LSTM::forward(const Tensor& input, const LSTMState
                                             const Tensor& batch_sizes) {
   return run("LSTM", input, std::get<0>(hx), std::get<1>(hx), batch_sizes);
 }
-std::tuple<PackedSequence, LSTMState> LSTM::packed(const PackedSequence& input,
-                                                   const LSTMState& hx) {
+std::tuple<PackedSequence, LSTMState> LSTM::packed(const PackedSequence& given,
+                                                   const LSTMState& given_hx) {
+  // See Note [Arguments of one's own].
+  const PackedSequence input = given;
+  const LSTMState hx = given_hx;
   const LSTMState sorted{permuted(std::get<0>(hx), input.sorted_indices),
                          permuted(std::get<1>(hx), input.sorted_indices)};
   const auto [out, state] = (*this)(input.data, sorted, input.batch_sizes);

@@ -5,10 +5,10 @@
 #include "base/text.h"
 #include "nn/recurrent_kind.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
 #include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
-#include "tenon/ops.h"
+#include "tenon/ops/factories.h"
+#include "tenon/ops/ops.h"
 
 namespace tenon::nn {
 
@@ -38,7 +38,10 @@ std::string RNNCellBase<Signature>::extra_repr() const {
 
 template <class Signature>
 LSTMState RNNCellBase<Signature>::step(const char* name, const std::string& mode,
-                                       const Tensor& input, const Tensor& h, const Tensor& c) {
+                                       const Tensor& given_input, const Tensor& given_h,
+                                       const Tensor& given_c) {
+  // See Note [Arguments of one's own].
+  const Tensor input = given_input, h = given_h, c = given_c;
   const bool lstm = mode == "LSTM";
   if (lstm && h.defined() != c.defined())
     throw ValueError(concat(name, ": hx should be both h and c, or neither"));

@@ -59,7 +59,8 @@ std::optional<Tensor> SharedStorages::map(const Tensor& tensor,
   if (shared.cells < 2 || !shared.one_dtype) return std::nullopt;
   // Parts of something large, far from each other: what is between them is not theirs.
   if (shared.end - shared.begin > 2 * shared.numel + 1024) return std::nullopt;
-  const Layout& layout = tensor.layout();
+  const Layout layout = tensor.layout();  // f may give the tensor another body
+  const Storage storage = tensor.storage();
   // One that was put there since.
   if (layout.dtype != shared.dtype || layout.offset < shared.begin ||
       required_bytes(layout) / layout.itemsize() > shared.end)
@@ -73,8 +74,7 @@ std::optional<Tensor> SharedStorages::map(const Tensor& tensor,
     shared.mapped = f(Tensor(alias_body(tensor.body(), std::move(all))));
   }
   // f had nothing to do.
-  if (shared.mapped.storage().is(tensor.storage()) && shared.mapped.dtype() == layout.dtype)
-    return tensor;
+  if (shared.mapped.storage().is(storage) && shared.mapped.dtype() == layout.dtype) return tensor;
   Layout own = shared.mapped.layout();
   own.shape = layout.shape;
   own.strides = layout.strides;

@@ -9,8 +9,8 @@
 #include "nn/registration_hooks.h"
 #include "nn/slot_editor.h"
 #include "nn/tree_guard.h"
-#include "tenon/body.h"
 #include "tenon/error.h"
+#include "tenon/extend/body.h"
 #include "tenon/nn/module.h"
 #include "tenon/nn/parameter.h"
 
@@ -222,7 +222,8 @@ void SlotEditor::put(ChildSlot& slot, std::shared_ptr<Module> module) {
 }
 
 void ChildSlot::throw_null() const {
-  throw Error(concat("the child '", name_, "' of this ", owner_->type_name(),
+  const std::string name(name_);  // type_name() may be user code
+  throw Error(concat("the child '", name, "' of this ", owner_->type_name(),
                      " is None: assign a module to it before it is used"));
 }
 

@@ -3,16 +3,16 @@
 #include <limits>
 
 #include "base/text.h"
-#include "ops/attention_mask.h"
-#include "tenon/activation.h"
-#include "tenon/arithmetic.h"
+#include "ops/nn/attention_mask.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
 #include "tenon/nn/guard.h"
 #include "tenon/nn/init.h"
-#include "tenon/ops.h"
-#include "tenon/reductions.h"
-#include "tenon/selection.h"
+#include "tenon/ops/activation.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/factories.h"
+#include "tenon/ops/ops.h"
+#include "tenon/ops/reductions.h"
+#include "tenon/ops/where.h"
 
 namespace tenon::nn {
 
@@ -130,8 +130,12 @@ TransformerEncoderLayer::TransformerEncoderLayer(std::int64_t d_model, std::int6
   take_layer(*this);
 }
 
-Tensor TransformerEncoderLayer::forward(const Tensor& src,
-                                        const TransformerEncoderLayerCall& options) {
+// Children have hooks, which may destroy what the caller has, as operators of user-defined tensors
+// may: see Note [Arguments of one's own].
+Tensor TransformerEncoderLayer::forward(const Tensor& given,
+                                        const TransformerEncoderLayerCall& given_options) {
+  const Tensor src = given;
+  const TransformerEncoderLayerCall options = given_options;
   const auto attend = [&](const Tensor& x) {
     return dropout1(attended(self_attn, x, x, options.src_mask, options.src_key_padding_mask,
                              options.is_causal));
@@ -165,8 +169,10 @@ TransformerDecoderLayer::TransformerDecoderLayer(std::int64_t d_model, std::int6
   take_layer(*this);
 }
 
-Tensor TransformerDecoderLayer::forward(const Tensor& tgt, const Tensor& memory,
-                                        const TransformerDecoderLayerCall& options) {
+Tensor TransformerDecoderLayer::forward(const Tensor& given_tgt, const Tensor& given_memory,
+                                        const TransformerDecoderLayerCall& given_options) {
+  const Tensor tgt = given_tgt, memory = given_memory;
+  const TransformerDecoderLayerCall options = given_options;
   const auto attend = [&](const Tensor& x) {
     return dropout1(attended(self_attn, x, x, options.tgt_mask, options.tgt_key_padding_mask,
                              options.tgt_is_causal));
@@ -201,7 +207,10 @@ TransformerEncoder::TransformerEncoder(const TransformerEncoderLayer& layer, std
   }
 }
 
-Tensor TransformerEncoder::forward(const Tensor& src, const TransformerEncoderCall& options) {
+Tensor TransformerEncoder::forward(const Tensor& given,
+                                   const TransformerEncoderCall& given_options) {
+  const Tensor src = given;
+  const TransformerEncoderCall options = given_options;
   const Tensor mask = additive_mask(options.mask, "mask", src.dtype());
   const Tensor padding =
       additive_mask(options.src_key_padding_mask, "src_key_padding_mask", src.dtype());
@@ -225,8 +234,10 @@ TransformerDecoder::TransformerDecoder(const TransformerDecoderLayer& layer, std
   }
 }
 
-Tensor TransformerDecoder::forward(const Tensor& tgt, const Tensor& memory,
-                                   const TransformerDecoderCall& options) {
+Tensor TransformerDecoder::forward(const Tensor& given_tgt, const Tensor& given_memory,
+                                   const TransformerDecoderCall& given_options) {
+  const Tensor tgt = given_tgt, memory = given_memory;
+  const TransformerDecoderCall options = given_options;
   const bool batch_first = layers->size() > 0 && layers[0].self_attn->batch_first;
   const Tensor mask = additive_mask(options.tgt_mask, "tgt_mask", tgt.dtype());
   const bool is_causal = detects_causal(mask, options.tgt_is_causal, tgt, batch_first);
@@ -304,7 +315,10 @@ Tensor Transformer::generate_square_subsequent_mask(std::int64_t sz,
                      -std::numeric_limits<double>::infinity());
 }
 
-Tensor Transformer::forward(const Tensor& src, const Tensor& tgt, const TransformerCall& options) {
+Tensor Transformer::forward(const Tensor& src, const Tensor& given_tgt,
+                            const TransformerCall& given_options) {
+  const Tensor tgt = given_tgt;
+  const TransformerCall options = given_options;
   const bool batched = src.dim() == 3;
   const std::int64_t batch = batch_first ? 0 : 1;
   if (batched && tgt.dim() == 3 && src.size(batch) != tgt.size(batch)) {

@@ -5,10 +5,10 @@
 #include "kernels/optimizer.h"
 #include "optim/fused_update.h"
 #include "optim/options.h"
-#include "tenon/arithmetic.h"
-#include "tenon/factories.h"
-#include "tenon/fused.h"
-#include "tenon/ops.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/factories.h"
+#include "tenon/ops/lerp.h"
+#include "tenon/ops/ops.h"
 
 namespace tenon::optim {
 
@@ -51,7 +51,7 @@ void update_one(bool maximize, double weight_decay, double eps, double lr, Tenso
 
 Adagrad::Adagrad(Params params, const AdagradOptions& options)
     : Adagrad(one_group(std::move(params)), options) {}
-Adagrad::Adagrad(const std::vector<AdagradGroup>& groups, const AdagradOptions& options)
+Adagrad::Adagrad(std::span<const AdagradGroup> groups, const AdagradOptions& options)
     : Adagrad(param_groups_of(groups, param_group), options) {}
 Adagrad::Adagrad(std::vector<ParamGroup> groups, const AdagradOptions& options)
     : Optimizer("Adagrad", defaults_of(options)) {
@@ -96,22 +96,29 @@ NamedValues& Adagrad::begun(double first, const Tensor& parameter) {
 }
 
 void Adagrad::update(ParamGroup& group) {
-  const double weight_decay = group.real("weight_decay"), eps = group.real("eps"),
-               first_lr = group.real("lr"), lr_decay = group.real("lr_decay"),
-               first = group.real("initial_accumulator_value");
-  const bool maximize = group.boolean("maximize");
   // What is kept is looked up for all of them before anything is written.
   struct Work {
     Tensor parameter, grad, steps = {}, sum = {};
   };
   auto all = with_gradients<Work>(group);
+  const HeldOptions options(group);
+  const double weight_decay = options->real("weight_decay"), eps = options->real("eps"),
+               first_lr = options->real("lr"), lr_decay = options->real("lr_decay"),
+               first = options->real("initial_accumulator_value");
+  const bool maximize = options->boolean("maximize");
   for (Work& work : all) {
     const NamedValues& kept = begun(first, work.parameter);
     work.steps = kept.tensor("step");
     work.sum = kept.tensor("sum");
   }
+  for (const Work& work : all) {
+    const KeptBeside beside(work.parameter, work.grad);
+    beside.check_steps(work.steps);
+    beside.check("sum", work.sum);
+  }
   Updates<AdagradStep, 1> updates(adagrad_step);
   for (const Work& work : all) {
+    updates.prepare_for(work.steps);
     const double count = work.steps.add_(1).item<double>();
     const double lr = first_lr / (1 + (count - 1) * lr_decay);
     const AdagradStep step{{maximize, static_cast<float>(weight_decay)},

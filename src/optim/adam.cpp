@@ -7,11 +7,11 @@
 #include "kernels/optimizer.h"
 #include "optim/fused_update.h"
 #include "optim/options.h"
-#include "tenon/arithmetic.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
-#include "tenon/fused.h"
-#include "tenon/ops.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/factories.h"
+#include "tenon/ops/lerp.h"
+#include "tenon/ops/ops.h"
 
 namespace tenon::optim {
 
@@ -52,7 +52,7 @@ AdamOptions decoupled(const AdamWOptions& options) {
           .decoupled_weight_decay = true};
 }
 
-std::pair<double, double> betas_of(const ParamGroup& group) {
+std::pair<double, double> betas_of(const NamedValues& group) {
   const Value& betas = group.at("betas");
   if ((betas.kind() != Value::Kind::tuple && betas.kind() != Value::Kind::list) ||
       betas.items().size() != 2) {
@@ -100,13 +100,13 @@ Adam::Adam(std::string type_name, const AdamOptions& options, std::vector<ParamG
 }
 Adam::Adam(Params params, const AdamOptions& options)
     : Adam("Adam", options, one_group(std::move(params))) {}
-Adam::Adam(const std::vector<AdamGroup>& groups, const AdamOptions& options)
+Adam::Adam(std::span<const AdamGroup> groups, const AdamOptions& options)
     : Adam("Adam", options, param_groups_of(groups, param_group)) {}
 Adam::~Adam() = default;
 
 AdamW::AdamW(Params params, const AdamWOptions& options)
     : Adam("AdamW", decoupled(options), one_group(std::move(params))) {}
-AdamW::AdamW(const std::vector<AdamWGroup>& groups, const AdamWOptions& options)
+AdamW::AdamW(std::span<const AdamWGroup> groups, const AdamWOptions& options)
     : Adam("AdamW", decoupled(options), param_groups_of(groups, param_group)) {}
 AdamW::~AdamW() = default;
 
@@ -142,28 +142,29 @@ void Adam::complete(ParamGroup& group) const {
 }
 
 std::vector<Optimizer::Kept> Adam::kept(const ParamGroup& group) const {
-  std::vector<Kept> all{
-      {.name = "step", .like_parameter = false}, {.name = "exp_avg"}, {.name = "exp_avg_sq"}};
-  if (group.boolean("amsgrad")) all.push_back({.name = "max_exp_avg_sq"});
-  return all;
+  return {{.name = "step", .like_parameter = false},
+          {.name = "exp_avg"},
+          {.name = "exp_avg_sq"},
+          {.name = "max_exp_avg_sq", .optional = !group.boolean("amsgrad")}};
 }
 
 void Adam::update(ParamGroup& group) {
-  const auto [beta1, beta2] = betas_of(group);
-  Numbers s{};
-  s.maximize = group.boolean("maximize");
-  s.decoupled = group.boolean("decoupled_weight_decay");
-  s.lr = group.real("lr");
-  s.beta1 = beta1;
-  s.beta2 = beta2;
-  s.eps = group.real("eps");
-  s.weight_decay = group.real("weight_decay");
-  const bool amsgrad = group.boolean("amsgrad");
   // What is kept is looked up for all of them before anything is written.
   struct Work {
     Tensor parameter, grad, steps = {}, average = {}, square_average = {}, largest = {};
   };
   auto all = with_gradients<Work>(group);
+  const HeldOptions options(group);
+  const auto [beta1, beta2] = betas_of(*options);
+  Numbers s{};
+  s.maximize = options->boolean("maximize");
+  s.decoupled = options->boolean("decoupled_weight_decay");
+  s.lr = options->real("lr");
+  s.beta1 = beta1;
+  s.beta2 = beta2;
+  s.eps = options->real("eps");
+  s.weight_decay = options->real("weight_decay");
+  const bool amsgrad = options->boolean("amsgrad");
   for (Work& work : all) {
     const NamedValues& kept = begun(*this, work.parameter, [&] {
       NamedValues fresh;
@@ -177,8 +178,16 @@ void Adam::update(ParamGroup& group) {
     work.square_average = kept.tensor("exp_avg_sq");
     if (amsgrad) work.largest = kept.tensor("max_exp_avg_sq");
   }
+  for (const Work& work : all) {
+    const KeptBeside beside(work.parameter, work.grad);
+    beside.check_steps(work.steps);
+    beside.check("exp_avg", work.average, true);
+    beside.check("exp_avg_sq", work.square_average);
+    if (amsgrad) beside.check("max_exp_avg_sq", work.largest);
+  }
   Updates<AdamStep, 3> updates(adam_step);
   for (const Work& work : all) {
+    updates.prepare_for(work.steps);
     const double count = work.steps.add_(1).item<double>();
     s.correction2 = std::sqrt(1 - std::pow(s.beta2, count));
     s.step_size = s.lr / (1 - std::pow(s.beta1, count));

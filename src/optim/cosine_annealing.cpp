@@ -50,10 +50,10 @@ std::vector<double> CosineAnnealingLR::current_lr() const {
   }
   // From eta_min there is no factor that leads up again.
   if (floor_mod(last_epoch_ - 1 - T_max_, 2 * T_max_) == 0) {
+    const std::vector<double> lrs = numbers("lr");
     std::size_t i = 0;
     const double rise = 1 - std::cos(kPi / length);
-    return based(
-        [&](double base_lr) { return groups()[i++].real("lr") + (base_lr - eta_min_) * rise / 2; });
+    return based([&](double base_lr) { return lrs[i++] + (base_lr - eta_min_) * rise / 2; });
   }
   const double factor =
       (1 + std::cos(kPi * epoch / length)) / (1 + std::cos(kPi * (epoch - 1) / length));
@@ -125,6 +125,7 @@ void CosineAnnealingWarmRestarts::advance(std::optional<double> epoch) {
                    ? Value(static_cast<std::int64_t>(std::clamp(*epoch, -1e18, 1e18))).repr()
                    : Value(*epoch).repr()));
   }
+  const nn::detail::Guard guard(static_cast<const void*>(this), "the scheduler took a step");
   const std::int64_t last_epoch = last_epoch_, T_i = T_i_;
   const double T_cur = T_cur_;
   const bool whole = T_cur_is_whole_;
@@ -142,6 +143,7 @@ void CosineAnnealingWarmRestarts::advance(std::optional<double> epoch) {
   try {
     write(current_lr());
   } catch (...) {
+    if (guard.is_gone()) throw;
     last_epoch_ = last_epoch;
     T_i_ = T_i;
     T_cur_ = T_cur;

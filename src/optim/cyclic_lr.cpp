@@ -66,13 +66,13 @@ void CyclicLR::check() const {
 }
 
 void CyclicLR::prepare_groups(const std::vector<double>& base_lrs) {
-  for (std::size_t i = 0; i < groups().size(); ++i) {
-    ParamGroup& group = groups()[i];
-    group["lr"] = base_lrs[i];
-    if (!cycle_momentum_) continue;
-    group[use_beta1_ ? "betas" : "momentum"] = cycled(group, use_beta1_, max_momentums_[i]);
-    group["max_momentum"] = max_momentums_[i];
-    group["base_momentum"] = base_momentums_[i];
+  for (std::size_t i = 0; i < base_lrs.size(); ++i) {
+    set_option(i, "lr", base_lrs[i]);
+    if (!cycle_momentum_ || i >= groups().size()) continue;
+    set_option(i, use_beta1_ ? "betas" : "momentum",
+               cycled(groups()[i], use_beta1_, max_momentums_[i]));
+    set_option(i, "max_momentum", max_momentums_[i]);
+    set_option(i, "base_momentum", base_momentums_[i]);
   }
 }
 
@@ -88,10 +88,13 @@ double CyclicLR::scale() const {
   const bool by_cycle = (scale_fn_ ? scale_mode_ : scale_mode_of(mode_)) == "cycle";
   const double x = by_cycle ? std::floor(1 + real(last_epoch_) / total_size_) : real(last_epoch_);
   if (scale_fn_) {
-    const nn::detail::Guard guard(static_cast<const void*>(this), "the scheduler took a step");
+    constexpr const char* kDuring = "the scheduler took a step";
+    const nn::detail::Guard guard(static_cast<const void*>(this), kDuring);
+    const nn::detail::Guard on_optimizer(static_cast<const void*>(&optimizer()), kDuring);
     const auto function = scale_fn_;
     const double scaled = function(x);
     guard.check();
+    on_optimizer.check();
     return scaled;
   }
   if (mode_ == "triangular2") return 1 / std::pow(2.0, x - 1);
@@ -100,6 +103,11 @@ double CyclicLR::scale() const {
 
 std::vector<double> CyclicLR::current_lr() const {
   const double part = height(), scaled = scale();
+  // User code that ran while it was made may have added groups.
+  if (max_lrs_.size() != base_lrs_.size()) {
+    throw ValueError(concat("the optimizer has ", base_lrs_.size(),
+                            " parameter groups, but CyclicLR was made for ", max_lrs_.size()));
+  }
   std::size_t i = 0;
   return based([&](double base_lr) { return base_lr + (max_lrs_[i++] - base_lr) * part * scaled; });
 }
@@ -116,7 +124,7 @@ void CyclicLR::write(const std::vector<double>& lrs) {
     }
   }
   for (std::size_t i = 0; i < momenta.size(); ++i)
-    groups()[i][use_beta1_ ? "betas" : "momentum"] = momenta[i];
+    set_option(i, use_beta1_ ? "betas" : "momentum", momenta[i]);
   LRScheduler::write(lrs);
 }
 

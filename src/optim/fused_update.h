@@ -47,6 +47,35 @@ NamedValues& begun(Optimizer& optimizer, const Tensor& parameter, Make&& make) {
   return optimizer.state(parameter) = std::move(fresh);
 }
 
+// What is kept for a parameter has to go with it and with its gradient: it does not if the
+// parameter was given another dtype or shape (set_data, a conversion that swaps) after its first
+// step. Asked before anything is written, so that no step is half taken. User-defined tensors judge
+// for themselves.
+class KeptBeside {
+ public:
+  KeptBeside(const Tensor& parameter, const Tensor& grad) noexcept
+      : parameter_(parameter), grad_(grad), is_usual_(is_like(grad, parameter)) {}
+
+  // An average of gradients by lerp_ has their dtype; all else can be converted to the other's.
+  void check(const char* name, const Tensor& kept, bool is_average = false) const {
+    if (is_usual_ && is_like(kept, parameter_)) [[likely]]
+      return;
+    check_slowly(name, kept, is_average);
+  }
+  void check_steps(const Tensor& steps) const;
+
+ private:
+  static bool is_like(const Tensor& one, const Tensor& other) noexcept {
+    const Layout &a = one.cell()->body->layout(), &b = other.cell()->body->layout();
+    return a.dtype == b.dtype && a.device == b.device && a.shape == b.shape;
+  }
+  void check_slowly(const char* name, const Tensor& kept, bool is_average) const;
+
+  const Tensor& parameter_;
+  const Tensor& grad_;
+  bool is_usual_;
+};
+
 // Whether kernels may take them as rows of floats: all of one shape, in one packed order, each in
 // memory of its own, and none made in inference mode. Undefined ones do not matter.
 bool are_packed_floats(std::span<const Tensor> tensors);
@@ -80,6 +109,12 @@ class Updates {
     }
     waiting_.push_back({step, parameter, grad, std::move(kept)});
     return true;
+  }
+
+  // Before another tensor's operator, which may be somebody's code: that may give those that wait
+  // other data.
+  void prepare_for(const Tensor& other) {
+    if (other.body().is_wrapper()) run();
   }
 
   void run() {

@@ -10,11 +10,11 @@
 #include "nn/tree_guard.h"
 #include "optim/load_problems.h"
 #include "optim/unscale.h"
-#include "tenon/arithmetic.h"
 #include "tenon/autograd.h"
-#include "tenon/device_backend.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
+#include "tenon/extend/device_backend.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/factories.h"
 
 namespace tenon::amp {
 
@@ -75,10 +75,10 @@ Tensor GradScaler::scale(const Tensor& outputs) {
     scale_ = static_cast<float>(init_scale_);
     scaled_ = true;
   }
-  return outputs *
-         full({}, static_cast<double>(scale_), {.dtype = float32, .device = outputs.device()});
+  const Tensor own = outputs;  // a device may be somebody's, and so its memory
+  return own * full({}, static_cast<double>(scale_), {.dtype = float32, .device = own.device()});
 }
-std::vector<Tensor> GradScaler::scale(const std::vector<Tensor>& outputs) {
+std::vector<Tensor> GradScaler::scale_all(const std::vector<Tensor>& outputs) {
   std::vector<Tensor> all = outputs;  // whatever user code makes of the caller's
   const nn::detail::Guard guard(static_cast<const void*>(this), "outputs were scaled");
   for (Tensor& one : all) {
@@ -203,7 +203,10 @@ void GradScaler::update(const Tensor& new_scale) {
         "new_scale should be a float or a 1-element torch.cuda.FloatTensor or torch.FloatTensor "
         "with requires_grad=False.");
   }
-  set_scale(new_scale.item().to<double>());
+  const nn::detail::Guard guard(static_cast<const void*>(this), "the scaler was updated");
+  const double scale = new_scale.item().to<double>();
+  guard.check();
+  set_scale(scale);
 }
 
 double GradScaler::get_scale() const noexcept {

@@ -12,6 +12,13 @@ std::vector<LRLambda> for_all(LRLambda lambda, const Optimizer& optimizer) {
   return std::vector<LRLambda>(optimizer.param_groups().size(), std::move(lambda));
 }
 
+// User code that ran while a scheduler was made, or that reads a learning rate, may add groups.
+void check_groups(const char* type, std::size_t groups, std::size_t lambdas) {
+  if (groups == lambdas) return;
+  throw ValueError(concat("the optimizer has ", groups, " parameter groups, but ", type, " ",
+                          lambdas, " functions: make it anew after adding a group"));
+}
+
 Value checked(const std::vector<LRLambda>& lambdas, const Optimizer& optimizer) {
   if (lambdas.size() != optimizer.param_groups().size()) {
     throw ValueError(concat("Expected ", optimizer.param_groups().size(), " lr_lambdas, but got ",
@@ -40,8 +47,8 @@ void lambdas_state(SchedulerState& state, Value& saved_lambdas) {
 }  // namespace
 
 LambdaLR::LambdaLR(Optimizer& optimizer, LRLambda lr_lambda, const LambdaLROptions& options)
-    : LambdaLR(optimizer, for_all(std::move(lr_lambda), optimizer), options) {}
-LambdaLR::LambdaLR(Optimizer& optimizer, std::vector<LRLambda> lr_lambdas,
+    : LambdaLR(Listed{}, optimizer, for_all(std::move(lr_lambda), optimizer), options) {}
+LambdaLR::LambdaLR(Listed /*tag*/, Optimizer& optimizer, std::vector<LRLambda> lr_lambdas,
                    const LambdaLROptions& options)
     : LRScheduler("LambdaLR", optimizer, options.last_epoch),
       lambdas_(std::move(lr_lambdas)),
@@ -51,6 +58,7 @@ LambdaLR::LambdaLR(Optimizer& optimizer, std::vector<LRLambda> lr_lambdas,
 LambdaLR::~LambdaLR() = default;
 
 std::vector<double> LambdaLR::current_lr() const {
+  check_groups("LambdaLR", base_lrs_.size(), lambdas_.size());
   std::size_t i = 0;
   // A copy of the function, which may load or destroy the scheduler.
   return based([&](double base_lr) { return base_lr * LRLambda(lambdas_[i++])(last_epoch_); });
@@ -62,8 +70,9 @@ void LambdaLR::state(SchedulerState& state) {
 
 MultiplicativeLR::MultiplicativeLR(Optimizer& optimizer, LRLambda lr_lambda,
                                    const MultiplicativeLROptions& options)
-    : MultiplicativeLR(optimizer, for_all(std::move(lr_lambda), optimizer), options) {}
-MultiplicativeLR::MultiplicativeLR(Optimizer& optimizer, std::vector<LRLambda> lr_lambdas,
+    : MultiplicativeLR(Listed{}, optimizer, for_all(std::move(lr_lambda), optimizer), options) {}
+MultiplicativeLR::MultiplicativeLR(Listed /*tag*/, Optimizer& optimizer,
+                                   std::vector<LRLambda> lr_lambdas,
                                    const MultiplicativeLROptions& options)
     : LRScheduler("MultiplicativeLR", optimizer, options.last_epoch),
       lambdas_(std::move(lr_lambdas)),
@@ -73,14 +82,15 @@ MultiplicativeLR::MultiplicativeLR(Optimizer& optimizer, std::vector<LRLambda> l
 MultiplicativeLR::~MultiplicativeLR() = default;
 
 std::vector<double> MultiplicativeLR::current_lr() const {
-  if (is_initial_) return changed([](double lr) { return lr; });
-  if (groups().size() != lambdas_.size()) {
-    throw ValueError(concat("the optimizer has ", groups().size(),
-                            " parameter groups, but MultiplicativeLR ", lambdas_.size(),
-                            " functions: make it anew after adding a group"));
+  std::vector<double> lrs = numbers("lr");
+  if (is_initial_) return lrs;
+  check_groups("MultiplicativeLR", lrs.size(), lambdas_.size());
+  const nn::detail::Guard guard(static_cast<const void*>(this), "the scheduler took a step");
+  for (std::size_t i = 0; i < lrs.size(); ++i) {
+    lrs[i] *= LRLambda(lambdas_[i])(last_epoch_);
+    guard.check();
   }
-  std::size_t i = 0;
-  return changed([&](double lr) { return lr * LRLambda(lambdas_[i++])(last_epoch_); });
+  return lrs;
 }
 void MultiplicativeLR::state(SchedulerState& state) {
   LRScheduler::state(state);

@@ -1,6 +1,8 @@
 #include "tenon/optim/lr_scheduler.h"
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "base/text.h"
 #include "base/warn.h"
@@ -15,7 +17,17 @@ using nn::detail::Guard;
 
 namespace {
 constexpr const char* kDuring = "the scheduler took a step";
+constexpr const char* kSaving = "state_dict() was running";
+constexpr const char* kLoading = "load_state_dict() was running";
+
+void with_guards_on(std::span<const void* const> subjects, const char* during,
+                    const std::function<void(const Guard&)>& f) {
+  const Guard guard(subjects.front(), during);
+  if (subjects.size() == 1) return f(guard);
+  with_guards_on(subjects.subspan(1), during, f);
 }
+
+}  // namespace
 
 LRScheduler::LRScheduler(std::string type_name, Optimizer& optimizer)
     : type_name_(std::move(type_name)), optimizer_(&optimizer) {}
@@ -28,8 +40,27 @@ LRScheduler::LRScheduler(std::string type_name, Optimizer& optimizer, std::int64
 
 LRScheduler::~LRScheduler() { nn::detail::GuardList::destroyed(this); }
 
+std::vector<LRScheduler*> LRScheduler::parts() const { return {}; }
+
+void LRScheduler::with_guards(const char* during,
+                              const std::function<void(const Guard&)>& f) const {
+  std::vector<const LRScheduler*> all{this};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (const LRScheduler* inner : all[i]->parts()) {
+      if (inner != nullptr && std::ranges::find(all, inner) == all.end()) all.push_back(inner);
+    }
+  }
+  std::vector<const void*> subjects{optimizer_};
+  subjects.insert(subjects.end(), all.begin(), all.end());
+  with_guards_on(subjects, during, f);
+}
+
 void LRScheduler::initial_step() {
+  const Guard guard(static_cast<const void*>(this), kDuring);
+  const Guard on_optimizer(static_cast<const void*>(optimizer_), kDuring);
   check();
+  guard.check();
+  on_optimizer.check();
   for (std::size_t i = 0; i < groups().size(); ++i) {
     if (last_epoch_ == -1 || groups()[i].contains("initial_lr")) continue;
     throw ValueError(
@@ -38,8 +69,9 @@ void LRScheduler::initial_step() {
                "first, which has it, or begin anew with a last_epoch of -1 (it is ",
                last_epoch_, ")"));
   }
-  for (ParamGroup& group : groups()) group.set_default("initial_lr", group.real("lr"));
-  for (const ParamGroup& group : groups()) base_lrs_.push_back(group.real("initial_lr"));
+  const std::vector<double> lrs = numbers("lr");
+  for (std::size_t i = 0; i < groups().size(); ++i) groups()[i].set_default("initial_lr", lrs[i]);
+  base_lrs_ = numbers("initial_lr");
   optimizer_->has_scheduler_ = true;
   begin();
 }
@@ -64,10 +96,20 @@ void LRScheduler::begin() {
 
 void LRScheduler::undo() { --last_epoch_; }
 
-void LRScheduler::step() { advance({}); }
+void LRScheduler::step() {
+  const Guard guard(static_cast<const void*>(this), kDuring);
+  const Guard on_optimizer(static_cast<const void*>(optimizer_), kDuring);
+  advance({});
+  guard.check();
+  on_optimizer.check();
+}
 void LRScheduler::step(std::int64_t epoch) {
   check_epoch(epoch);
+  const Guard guard(static_cast<const void*>(this), kDuring);
+  const Guard on_optimizer(static_cast<const void*>(optimizer_), kDuring);
   advance(real(epoch));
+  guard.check();
+  on_optimizer.check();
 }
 
 void LRScheduler::warn_of_order() const {
@@ -134,7 +176,29 @@ void LRScheduler::update(std::optional<std::int64_t> epoch) {
 }
 
 void LRScheduler::write(const std::vector<double>& lrs) {
-  for (std::size_t i = 0; i < lrs.size() && i < groups().size(); ++i) groups()[i]["lr"] = lrs[i];
+  for (std::size_t i = 0; i < lrs.size(); ++i) set_option(i, "lr", lrs[i]);
+}
+
+std::vector<double> LRScheduler::numbers(std::string_view name) const {
+  const Guard guard(static_cast<const void*>(this), kDuring);
+  const Guard on_optimizer(static_cast<const void*>(optimizer_), kDuring);
+  std::vector<double> all;
+  for (std::size_t i = 0; i < groups().size(); ++i) {
+    all.push_back(groups()[i].real(name));
+    guard.check();
+    on_optimizer.check();
+  }
+  return all;
+}
+
+void LRScheduler::set_option(std::size_t group, std::string_view name, Value value) const {
+  if (group >= groups().size()) return;
+  const Guard guard(static_cast<const void*>(this), kDuring);
+  const Guard on_optimizer(static_cast<const void*>(optimizer_), kDuring);
+  std::swap(groups()[group][name], value);
+  value = Value();
+  guard.check();
+  on_optimizer.check();
 }
 
 void LRScheduler::keep_last_lr() {
@@ -149,7 +213,10 @@ std::vector<double> LRScheduler::get_lr() const {
       "`get_lr()` may apply a factor once more");
   guard.check();
   on_optimizer.check();
-  return current_lr();
+  std::vector<double> lrs = current_lr();
+  guard.check();
+  on_optimizer.check();
+  return lrs;
 }
 
 std::vector<double> LRScheduler::current_lr() const {
@@ -160,8 +227,7 @@ std::optional<std::vector<double>> LRScheduler::closed_form_lr() const { return 
 
 std::vector<double> LRScheduler::changed(const std::function<double(double lr)>& change) const {
   // The function may be the user's, who may add groups.
-  std::vector<double> lrs;
-  for (const ParamGroup& group : groups()) lrs.push_back(group.real("lr"));
+  std::vector<double> lrs = numbers("lr");
   const Guard guard(static_cast<const void*>(this), kDuring);
   for (double& lr : lrs) {
     lr = change(lr);
@@ -191,7 +257,9 @@ void LRScheduler::own_state(SchedulerState& /*state*/) {}
 
 void LRScheduler::state(SchedulerState& state) {
   using Need = SchedulerState::Need;
+  const Guard guard(static_cast<const void*>(this), state.reads() ? kLoading : kSaving);
   own_state(state);
+  guard.check_return();
   state.reals("base_lrs", base_lrs_, base_lrs_.size());
   state.integer("last_epoch", last_epoch_);
   state.integer("_step_count", step_count_, Need::if_there);
@@ -205,7 +273,10 @@ void LRScheduler::state(SchedulerState& state) {
 
 Value LRScheduler::state_dict() {
   SchedulerState writer;
-  state(writer);
+  with_guards(kSaving, [&](const Guard& guard) {
+    state(writer);
+    guard.check_return();
+  });
   return Value::dict(std::move(writer.written_));
 }
 
@@ -214,21 +285,43 @@ Value LRScheduler::state_dict() {
 // is looked at before anything is changed; only the ranges of arguments are checked afterwards,
 // with the members in place, and what was there before is put back if they are wrong.
 void LRScheduler::load_state_dict(const Value& state_dict) {
+  const Value saved = state_dict;  // user code may destroy what was given
+  with_guards(kLoading, [&](const Guard& guard) { load(saved, guard); });
+}
+
+void LRScheduler::load(const Value& state_dict, const Guard& guard) {
+  const auto read = [&](SchedulerState& reader) {
+    state(reader);
+    guard.check_return();
+    reader.finish();
+  };
+  const auto make = [&](const SchedulerState& reader) {
+    for (const auto& change : reader.changes_) {
+      change();
+      guard.check_return();
+    }
+  };
   SchedulerState reader(state_dict);
-  state(reader);
-  reader.finish();
+  read(reader);
   if (!reader.problems_.empty()) refuse(type_name_, std::move(reader.problems_));
   const Value before = this->state_dict();
-  for (const auto& change : reader.changes_) change();
+  make(reader);
+  const auto put_back = [&] {
+    guard.check_return();
+    SchedulerState restored(before);
+    read(restored);
+    make(restored);
+  };
   try {
     check();
+    guard.check_return();
   } catch (const Error& error) {
     const std::string problem = error.what();
-    SchedulerState restored(before);
-    state(restored);
-    restored.finish();
-    for (const auto& change : restored.changes_) change();
+    put_back();
     refuse(type_name_, {problem});
+  } catch (...) {  // of an overridden check()
+    put_back();
+    throw;
   }
 }
 

@@ -82,18 +82,17 @@ void OneCycleLR::prepare_groups(const PerGroup& max_lr, const OneCycleLROptions&
     base_momentum = for_groups("base_momentum", options.base_momentum, groups().size());
   }
   if (last_epoch_ != -1) return;
-  for (std::size_t i = 0; i < groups().size(); ++i) {
-    ParamGroup& group = groups()[i];
-    group["initial_lr"] = initial_lrs[i];
-    group["max_lr"] = max_lrs[i];
-    group["min_lr"] = min_lrs[i];
+  for (std::size_t i = 0; i < max_lrs.size(); ++i) {
+    set_option(i, "initial_lr", initial_lrs[i]);
+    set_option(i, "max_lr", max_lrs[i]);
+    set_option(i, "min_lr", min_lrs[i]);
     if (!cycle_momentum_) continue;
-    group["max_momentum"] = max_momentum[i];
-    group["base_momentum"] = base_momentum[i];
+    set_option(i, "max_momentum", max_momentum[i]);
+    set_option(i, "base_momentum", base_momentum[i]);
   }
 }
 
-std::pair<const OneCycleLR::Phase*, double> OneCycleLR::place(std::int64_t step) const {
+std::pair<OneCycleLR::Phase, double> OneCycleLR::place(std::int64_t step) const {
   if (step > total_steps_) {
     throw ValueError(concat("Tried to step ", step,
                             " times. The specified number of total steps is ", total_steps_));
@@ -101,41 +100,44 @@ std::pair<const OneCycleLR::Phase*, double> OneCycleLR::place(std::int64_t step)
   double start = 0;
   for (const Phase& phase : phases_) {
     if (real(step) <= phase.end_step || &phase == &phases_.back()) {
-      return {&phase, divided(real(step) - start, phase.end_step - start,
-                              concat("the phase that ends with step ", Value(start).repr(),
-                                     " has no length: choose another pct_start or total_steps"))};
+      return {phase, divided(real(step) - start, phase.end_step - start,
+                             concat("the phase that ends with step ", Value(start).repr(),
+                                    " has no length: choose another pct_start or total_steps"))};
     }
     start = phase.end_step;
   }
   throw InternalError("OneCycleLR has no phases");
 }
 
-double OneCycleLR::annealed(const ParamGroup& group, const std::string& start,
-                            const std::string& end, double part) const {
-  const double from = group.real(start), to = group.real(end);
-  if (anneal_strategy_ == "linear") return (to - from) * part + from;
-  return to + (from - to) / 2.0 * (std::cos(std::numbers::pi * part) + 1);
+std::vector<double> OneCycleLR::annealed(const std::string& start, const std::string& end,
+                                         double part) const {
+  std::vector<double> all = numbers(start);
+  const std::vector<double> ends = numbers(end);
+  if (all.size() != ends.size()) throw ValueError("parameter groups came or went in a step");
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const double from = all[i], to = ends[i];
+    all[i] = anneal_strategy_ == "linear"
+                 ? (to - from) * part + from
+                 : to + (from - to) / 2.0 * (std::cos(std::numbers::pi * part) + 1);
+  }
+  return all;
 }
 
 std::vector<double> OneCycleLR::current_lr() const {
   const auto [phase, part] = place(last_epoch_);
-  std::vector<double> lrs;
-  for (const ParamGroup& group : groups())
-    lrs.push_back(annealed(group, phase->start_lr, phase->end_lr, part));
-  return lrs;
+  return annealed(phase.start_lr, phase.end_lr, part);
 }
 
 void OneCycleLR::write(const std::vector<double>& lrs) {
   std::vector<Value> momenta;
   if (cycle_momentum_) {
     const auto [phase, part] = place(last_epoch_);
-    for (const ParamGroup& group : groups()) {
-      const double momentum = annealed(group, phase->start_momentum, phase->end_momentum, part);
-      momenta.push_back(cycled(group, use_beta1_, momentum));
-    }
+    const std::vector<double> all = annealed(phase.start_momentum, phase.end_momentum, part);
+    for (std::size_t i = 0; i < groups().size(); ++i)
+      momenta.push_back(cycled(groups()[i], use_beta1_, all[i]));
   }
   for (std::size_t i = 0; i < momenta.size(); ++i)
-    groups()[i][use_beta1_ ? "betas" : "momentum"] = momenta[i];
+    set_option(i, use_beta1_ ? "betas" : "momentum", momenta[i]);
   LRScheduler::write(lrs);
 }
 
@@ -156,6 +158,12 @@ Value OneCycleLR::phases() const {
 }
 
 std::vector<OneCycleLR::Phase> OneCycleLR::phases_of(const Value& saved) {
+  // A list may have one of them any number of times, with names of any length.
+  constexpr std::size_t kMost = 3;
+  if (saved.items().size() > kMost) {
+    throw ValueError(
+        concat("has ", saved.items().size(), " phases, but a schedule has at most ", kMost));
+  }
   std::vector<Phase> all;
   for (const Value& one : saved.items()) {
     const auto at = [&](const char* name) -> const Value& {

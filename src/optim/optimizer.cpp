@@ -8,6 +8,7 @@
 #include "base/warn.h"
 #include "nn/tree_guard.h"
 #include "nn/zero_grad.h"
+#include "optim/options.h"
 #include "optim/state.h"
 #include "tenon/autograd.h"
 #include "tenon/error.h"
@@ -16,7 +17,7 @@ namespace tenon::optim {
 
 using nn::detail::Guard;
 
-Params::Params(const std::vector<std::pair<std::string, Tensor>>& named) {
+void Params::take(std::span<const std::pair<std::string, Tensor>> named) {
   for (const auto& [name, tensor] : named) {
     names_.push_back(name);
     tensors_.push_back(tensor);
@@ -91,6 +92,7 @@ void Optimizer::add_param_group(ParamGroup group) {
   for (const auto& [name, value] : defaults_) group.set_default(name, value);
   const Guard guard(static_cast<const void*>(this), "a parameter group was added");
   check(group, true);
+  guard.check();
   if (!check_new_group(group)) {
     warn(
         "optimizer contains a parameter group with duplicate parameters; they are updated once for "
@@ -131,13 +133,17 @@ void Optimizer::update_groups() {
       add_waiting();
     }
   };
-  for_each_group([this](const ParamGroup& group) { check(group, false); });
+  for_each_group([this](const ParamGroup& group) {
+    if (!has_user_code(group)) return check(group, false);
+    check(ParamGroup(group), false);  // what reads its options may empty the groups
+  });
   for_each_group([this](ParamGroup& group) { update(group); });
 }
 
 void Optimizer::step() { step(nullptr); }
 
-Tensor Optimizer::step(const std::function<Tensor()>& closure) {
+Tensor Optimizer::step(const std::function<Tensor()>& given) {
+  const std::function<Tensor()> closure = given;  // which may destroy what it was given as
   const Guard guard(static_cast<const void*>(this), "the optimizer took a step");
   step_called_ = has_scheduler_;
   step_pre_.run(guard, *this);
@@ -218,14 +224,18 @@ RemovableHandle Optimizer::register_load_state_dict_post_hook(StateDictHook hook
 }
 
 std::string Optimizer::repr() const {
+  // A group may have a user-defined tensor, whose text is its class's code.
+  const Guard guard(static_cast<const void*>(this), "repr() was running");
   std::string text = concat(type_name_, " (");
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     text += concat("\nParameter Group ", i, "\n");
     std::vector<NamedValues::Entry> options(groups_[i].begin(), groups_[i].end());
     std::sort(options.begin(), options.end(),
               [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (const auto& [name, value] : options)
+    for (const auto& [name, value] : options) {
       text += concat("    ", name, ": ", value.repr(), "\n");
+      guard.check();
+    }
   }
   return text + ")";
 }

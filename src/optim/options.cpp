@@ -1,12 +1,14 @@
 #include "optim/options.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/text.h"
 #include "core/value_text.h"
 #include "tenon/default_dtype.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
+#include "tenon/extend/body.h"
+#include "tenon/ops/factories.h"
 
 namespace tenon::optim {
 
@@ -34,6 +36,18 @@ void check_flags(const ParamGroup& group, std::initializer_list<std::string_view
           concat("an optimizer with ", name, " is not supported: set it to false in the group"));
     }
   }
+}
+
+bool has_user_code(const NamedValues& options) {
+  return std::any_of(options.begin(), options.end(), [](const NamedValues::Entry& option) {
+    if (!option.second.is_tensor()) return false;
+    const Tensor& tensor = option.second.as_tensor();
+    return tensor.body().is_wrapper() || !tensor.is_cpu();  // a device may be somebody's
+  });
+}
+
+HeldOptions::HeldOptions(const NamedValues& options) : options_(options) {
+  if (has_user_code(options)) copy_ = options;
 }
 
 Tensor no_steps() {

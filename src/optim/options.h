@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -44,7 +45,7 @@ std::vector<ParamGroup> one_group(Params params);
 
 // Groups as their class describes them.
 template <class Group>
-std::vector<ParamGroup> param_groups_of(const std::vector<Group>& groups,
+std::vector<ParamGroup> param_groups_of(std::span<const Group> groups,
                                         ParamGroup (*param_group)(const Group&)) {
   std::vector<ParamGroup> all;
   for (const Group& group : groups) all.push_back(param_group(group));
@@ -56,6 +57,21 @@ void check_number(const ParamGroup& group, std::string_view name, std::string_vi
                   bool fresh);
 // TypeError unless it is one. NotImplementedError for what a file may ask for and is not here.
 void check_flags(const ParamGroup& group, std::initializer_list<std::string_view> names);
+
+// Options to read from. To read a user-defined tensor is user code, which may empty the groups:
+// then it is a copy of them, which costs other steps nothing.
+class HeldOptions {
+ public:
+  explicit HeldOptions(const NamedValues& options);
+  const NamedValues* operator->() const noexcept { return &**this; }
+  const NamedValues& operator*() const noexcept { return copy_ ? *copy_ : options_; }
+
+ private:
+  const NamedValues& options_;
+  std::optional<NamedValues> copy_;
+};
+// Whether that is so.
+bool has_user_code(const NamedValues& options);
 
 // A number of steps so far, none.
 Tensor no_steps();

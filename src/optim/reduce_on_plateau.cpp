@@ -9,7 +9,7 @@
 #include "optim/options.h"
 #include "optim/schedule_arithmetic.h"
 #include "tenon/error.h"
-#include "tenon/ops.h"
+#include "tenon/ops/ops.h"
 
 namespace tenon::optim::lr_scheduler {
 
@@ -64,7 +64,9 @@ bool ReduceLROnPlateau::is_better(double metric) const {
 }
 
 std::vector<double> ReduceLROnPlateau::reduced() {
-  const std::size_t count = groups().size();
+  // To read them may be user code, which may add groups, or load.
+  std::vector<double> lrs = numbers("lr");
+  const std::size_t count = lrs.size();
   if (min_lrs_.size() != count) {
     if (!default_min_lr_) {
       throw ValueError(concat("The number of param groups in the `optimizer` (", count,
@@ -76,11 +78,11 @@ std::vector<double> ReduceLROnPlateau::reduced() {
     }
     min_lrs_.assign(count, *default_min_lr_);
   }
-  std::size_t i = 0;
-  return changed([&](double lr) {
-    const double smaller = std::max(lr * factor_, min_lrs_[i++]);
-    return lr - smaller > eps_ ? smaller : lr;
-  });
+  for (std::size_t i = 0; i < count; ++i) {
+    const double smaller = std::max(lrs[i] * factor_, min_lrs_[i]);
+    if (lrs[i] - smaller > eps_) lrs[i] = smaller;
+  }
+  return lrs;
 }
 
 void ReduceLROnPlateau::measured(double metric, std::int64_t epoch) {

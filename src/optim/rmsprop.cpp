@@ -3,10 +3,10 @@
 #include "kernels/optimizer.h"
 #include "optim/fused_update.h"
 #include "optim/options.h"
-#include "tenon/arithmetic.h"
-#include "tenon/factories.h"
-#include "tenon/fused.h"
-#include "tenon/ops.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/factories.h"
+#include "tenon/ops/lerp.h"
+#include "tenon/ops/ops.h"
 
 namespace tenon::optim {
 
@@ -70,7 +70,7 @@ void update_one(const Numbers& s, Tensor parameter, Tensor grad, Tensor square_a
 
 RMSprop::RMSprop(Params params, const RMSpropOptions& options)
     : RMSprop(one_group(std::move(params)), options) {}
-RMSprop::RMSprop(const std::vector<RMSpropGroup>& groups, const RMSpropOptions& options)
+RMSprop::RMSprop(std::span<const RMSpropGroup> groups, const RMSpropOptions& options)
     : RMSprop(param_groups_of(groups, param_group), options) {}
 RMSprop::RMSprop(std::vector<ParamGroup> groups, const RMSpropOptions& options)
     : Optimizer("RMSprop", defaults_of(options)) {
@@ -98,27 +98,29 @@ void RMSprop::complete(ParamGroup& group) const {
 }
 
 std::vector<Optimizer::Kept> RMSprop::kept(const ParamGroup& group) const {
-  std::vector<Kept> all{{.name = "step", .like_parameter = false}, {.name = "square_avg"}};
-  if (group.real("momentum") > 0) all.push_back({.name = "momentum_buffer"});
-  if (group.boolean("centered")) all.push_back({.name = "grad_avg"});
-  return all;
+  return {{.name = "step", .like_parameter = false},
+          {.name = "square_avg"},
+          {.name = "momentum_buffer", .optional = group.real("momentum") <= 0},
+          {.name = "grad_avg", .optional = !group.boolean("centered")}};
 }
 
 void RMSprop::update(ParamGroup& group) {
-  const Numbers s{group.boolean("maximize"), group.real("lr"),           group.real("alpha"),
-                  group.real("eps"),         group.real("weight_decay"), group.real("momentum")};
-  const bool centered = group.boolean("centered");
+  // What is kept is looked up for all of them before anything is written.
+  struct Work {
+    Tensor parameter, grad, steps = {}, square_average = {}, average = {}, buffer = {};
+  };
+  auto all = with_gradients<Work>(group);
+  const HeldOptions options(group);
+  const Numbers s{options->boolean("maximize"),  options->real("lr"),
+                  options->real("alpha"),        options->real("eps"),
+                  options->real("weight_decay"), options->real("momentum")};
+  const bool centered = options->boolean("centered");
   const RmspropStep step{{s.maximize, static_cast<float>(s.weight_decay)},
                          static_cast<float>(s.alpha),
                          static_cast<float>(1 - s.alpha),
                          static_cast<float>(s.eps),
                          static_cast<float>(s.momentum),
                          static_cast<float>(-s.lr)};
-  // What is kept is looked up for all of them before anything is written.
-  struct Work {
-    Tensor parameter, grad, steps = {}, square_average = {}, average = {}, buffer = {};
-  };
-  auto all = with_gradients<Work>(group);
   for (Work& work : all) {
     const NamedValues& kept = begun(*this, work.parameter, [&] {
       NamedValues fresh;
@@ -133,8 +135,16 @@ void RMSprop::update(ParamGroup& group) {
     if (centered) work.average = kept.tensor("grad_avg");
     if (s.momentum > 0) work.buffer = kept.tensor("momentum_buffer");
   }
+  for (const Work& work : all) {
+    const KeptBeside beside(work.parameter, work.grad);
+    beside.check_steps(work.steps);
+    beside.check("square_avg", work.square_average);
+    if (centered) beside.check("grad_avg", work.average, true);
+    if (s.momentum > 0) beside.check("momentum_buffer", work.buffer);
+  }
   Updates<RmspropStep, 3> updates(rmsprop_step);
   for (const Work& work : all) {
+    updates.prepare_for(work.steps);
     work.steps.add_(1);
     if (!updates.take(step, work.parameter, work.grad,
                       {work.square_average, work.average, work.buffer}))

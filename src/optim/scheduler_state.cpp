@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/user_code.h"
 #include "core/value_text.h"
 #include "optim/options.h"
 #include "optim/schedule_arithmetic.h"
@@ -75,11 +76,15 @@ void SchedulerState::value(std::string_view name, const Value& now, const Reader
     if (need == Need::always) problems_.push_back(concat("there is no '", path_, name, "'"));
     return;
   }
+  // What reads user-defined tensors is their classes' code. That a scheduler was destroyed is no
+  // problem of the state dict's: nothing must go on here.
   try {
     changes_.push_back(reader(*found));
   } catch (const Error& error) {
+    after_user_code();
     problems_.push_back(concat("'", path_, name, "' ", error.what()));
   }
+  after_user_code();
 }
 
 void SchedulerState::integer(std::string_view name, std::int64_t& member, Need need) {
@@ -112,7 +117,7 @@ void SchedulerState::text(std::string_view name, std::string& member, Need need)
 
 void SchedulerState::reals(std::string_view name, std::vector<double>& member,
                            std::optional<std::size_t> count, Need need) {
-  value(name, Value::list({member.begin(), member.end()}),
+  value(name, Value::list(std::vector<Value>(member.begin(), member.end())),
         into(member,
              [count](const Value& saved) {
                std::vector<double> all;
@@ -127,7 +132,7 @@ void SchedulerState::reals(std::string_view name, std::vector<double>& member,
         need);
 }
 void SchedulerState::integers(std::string_view name, std::vector<std::int64_t>& member, Need need) {
-  value(name, Value::list({member.begin(), member.end()}),
+  value(name, Value::list(std::vector<Value>(member.begin(), member.end())),
         into(member,
              [](const Value& saved) {
                std::vector<std::int64_t> all;
@@ -161,6 +166,7 @@ void SchedulerState::parts(std::string_view name, const std::vector<LRScheduler*
     for (std::size_t i = 0; i < states.size(); ++i) {
       SchedulerState part(states[i], concat(path_, name, "[", i, "]."));
       schedulers[i]->state(part);
+      after_user_code();
       part.finish();
       std::ranges::move(part.problems_, std::back_inserter(problems_));
       std::ranges::move(part.changes_, std::back_inserter(changes_));
@@ -170,19 +176,20 @@ void SchedulerState::parts(std::string_view name, const std::vector<LRScheduler*
 }
 
 void SchedulerState::finish() {
-  NamedValues kept;
+  std::vector<NamedValues::Entry> kept;
   for (const auto& [key, entry] : saved_->entries()) {
-    const std::string name = key.kind() == Value::Kind::string ? key.as_string() : key.repr();
+    std::string name = key.kind() == Value::Kind::string ? key.as_string() : short_repr(key);
     if (std::ranges::find(visited_, name) != visited_.end()) continue;
     if (others_ != nullptr && (name.starts_with('_') || name == "verbose")) {
-      kept[name] = entry;
+      kept.emplace_back(std::move(name), entry);
     } else {
       problems_.push_back(concat("there is '", path_, name,
                                  "', which this scheduler does not have: is the state dict that "
                                  "of another class?"));
     }
   }
-  if (others_ != nullptr) changes_.emplace_back([others = others_, kept] { *others = kept; });
+  if (others_ == nullptr) return;
+  changes_.emplace_back([others = others_, all = NamedValues(std::move(kept))] { *others = all; });
 }
 
 }  // namespace tenon::optim::lr_scheduler

@@ -20,6 +20,16 @@ std::vector<LRScheduler*> pointers(const std::vector<SchedulerPart>& parts) {
   return all;
 }
 
+// Each of them may be a class of the user's. One that is shared lives while it is at work.
+template <class F>
+void for_each_part(const std::vector<SchedulerPart>& parts, const Guard& guard, F f) {
+  for (const SchedulerPart& part : parts) {
+    const SchedulerPart held = part;
+    f(*held.get());
+    guard.check_return();
+  }
+}
+
 void check_parts(const char* type, const std::vector<SchedulerPart>& parts,
                  const Optimizer& optimizer) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -58,8 +68,9 @@ Optimizer& optimizer_of(const std::vector<SchedulerPart>& parts,
 
 }  // namespace
 
-SequentialLR::SequentialLR(Optimizer& optimizer, std::vector<SchedulerPart> schedulers,
-                           const Dims& milestones, const SequentialLROptions& options)
+SequentialLR::SequentialLR(Listed /*tag*/, Optimizer& optimizer,
+                           std::vector<SchedulerPart> schedulers, const Dims& milestones,
+                           const SequentialLROptions& options)
     : LRScheduler("SequentialLR", optimizer, options.last_epoch),
       schedulers_(std::move(schedulers)),
       milestones_(milestones.begin(), milestones.end()) {
@@ -77,11 +88,16 @@ SequentialLR::SequentialLR(Optimizer& optimizer, std::vector<SchedulerPart> sche
   }
   check();
   ++last_epoch_;
-  for (ParamGroup& group : groups()) group["lr"] = group.at("initial_lr");
-  for (const SchedulerPart& part : schedulers_) part.get()->undo();
-  LRScheduler* first = schedulers_[index_at(0)].get();
-  first->begin();
-  last_lr_ = first->get_last_lr();
+  for (std::size_t i = 0; i < groups().size(); ++i)
+    set_option(i, "lr", groups()[i].at("initial_lr"));
+  SequentialLR::undo();
+  with_guards(kDuring, [&](const Guard& guard) {
+    const SchedulerPart held = schedulers_[index_at(0)];
+    LRScheduler* first = held.get();
+    first->begin();
+    guard.check_return();
+    last_lr_ = first->get_last_lr();
+  });
 }
 SequentialLR::~SequentialLR() = default;
 
@@ -97,8 +113,12 @@ void SequentialLR::check() const {
     throw ValueError(concat("SequentialLR expects milestones that increase, but got ", *wrong,
                             " after ", *(wrong - 1)));
   }
-  for (const SchedulerPart& part : schedulers_) part.get()->check();
+  with_guards(kDuring, [&](const Guard& guard) {
+    for_each_part(schedulers_, guard, [](LRScheduler& part) { part.check(); });
+  });
 }
+
+std::vector<LRScheduler*> SequentialLR::parts() const { return pointers(schedulers_); }
 
 std::size_t SequentialLR::index_at(std::int64_t epoch) const {
   return static_cast<std::size_t>(std::ranges::upper_bound(milestones_, epoch) -
@@ -107,22 +127,25 @@ std::size_t SequentialLR::index_at(std::int64_t epoch) const {
 
 void SequentialLR::advance(std::optional<double> epoch) {
   if (epoch) throw TypeError("SequentialLR.step() takes no epoch");
-  const Guard guard(static_cast<const void*>(this), kDuring);
-  const std::size_t index = index_at(last_epoch_ + 1);
-  const SchedulerPart part_held = schedulers_[index];
-  LRScheduler* part = part_held.get();
-  if (index > 0 && milestones_[index - 1] == last_epoch_ + 1) {
-    part->update(0);
-  } else {
-    part->advance({});
-  }
-  guard.check();
-  ++last_epoch_;
-  last_lr_ = part->get_last_lr();
+  with_guards(kDuring, [&](const Guard& guard) {
+    const std::size_t index = index_at(last_epoch_ + 1);
+    const SchedulerPart held = schedulers_[index];
+    LRScheduler* part = held.get();
+    if (index > 0 && milestones_[index - 1] == last_epoch_ + 1) {
+      part->update(0);
+    } else {
+      part->advance({});
+    }
+    guard.check_return();
+    ++last_epoch_;
+    last_lr_ = part->get_last_lr();
+  });
 }
 
 void SequentialLR::undo() {
-  for (const SchedulerPart& part : schedulers_) part.get()->undo();
+  with_guards(kDuring, [&](const Guard& guard) {
+    for_each_part(schedulers_, guard, [](LRScheduler& part) { part.undo(); });
+  });
 }
 void SequentialLR::begin() {
   mark_as_begun(others_);
@@ -137,7 +160,7 @@ void SequentialLR::state(SchedulerState& state) {
   state.parts("_schedulers", pointers(schedulers_));
 }
 
-ChainedScheduler::ChainedScheduler(std::vector<SchedulerPart> schedulers,
+ChainedScheduler::ChainedScheduler(Listed /*tag*/, std::vector<SchedulerPart> schedulers,
                                    const ChainedSchedulerOptions& options)
     : LRScheduler("ChainedScheduler", optimizer_of(schedulers, options)),
       schedulers_(std::move(schedulers)) {
@@ -147,22 +170,25 @@ ChainedScheduler::ChainedScheduler(std::vector<SchedulerPart> schedulers,
 ChainedScheduler::~ChainedScheduler() = default;
 
 void ChainedScheduler::check() const {
-  for (const SchedulerPart& part : schedulers_) part.get()->check();
+  with_guards(kDuring, [&](const Guard& guard) {
+    for_each_part(schedulers_, guard, [](LRScheduler& part) { part.check(); });
+  });
 }
+
+std::vector<LRScheduler*> ChainedScheduler::parts() const { return pointers(schedulers_); }
 
 void ChainedScheduler::advance(std::optional<double> epoch) {
   if (epoch) throw TypeError("ChainedScheduler.step() takes no epoch");
-  const Guard guard(static_cast<const void*>(this), kDuring);
-  for (std::size_t i = 0; i < schedulers_.size(); ++i) {
-    const SchedulerPart part = schedulers_[i];
-    part.get()->advance({});
-    guard.check();
-  }
+  with_guards(kDuring, [&](const Guard& guard) {
+    for_each_part(schedulers_, guard, [](LRScheduler& part) { part.advance({}); });
+  });
   keep_last_lr();
 }
 
 void ChainedScheduler::undo() {
-  for (const SchedulerPart& part : schedulers_) part.get()->undo();
+  with_guards(kDuring, [&](const Guard& guard) {
+    for_each_part(schedulers_, guard, [](LRScheduler& part) { part.undo(); });
+  });
 }
 void ChainedScheduler::begin() {
   mark_as_begun(others_);

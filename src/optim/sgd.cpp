@@ -5,10 +5,10 @@
 #include "kernels/optimizer.h"
 #include "optim/fused_update.h"
 #include "optim/options.h"
-#include "tenon/arithmetic.h"
 #include "tenon/error.h"
-#include "tenon/factories.h"
-#include "tenon/ops.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/factories.h"
+#include "tenon/ops/ops.h"
 
 namespace tenon::optim {
 
@@ -55,7 +55,7 @@ void update_one(const SgdStep& step, const Tensor& parameter, const Tensor& grad
 SGD::SGD(Params params, const SGDOptions& options) : Optimizer("SGD", defaults_of(options)) {
   add_groups(one_group(std::move(params)));
 }
-SGD::SGD(const std::vector<SGDGroup>& groups, const SGDOptions& options)
+SGD::SGD(std::span<const SGDGroup> groups, const SGDOptions& options)
     : Optimizer("SGD", defaults_of(options)) {
   add_groups(param_groups_of(groups, param_group));
 }
@@ -86,21 +86,23 @@ std::vector<Optimizer::Kept> SGD::kept(const ParamGroup& /*group*/) const {
 }
 
 void SGD::update(ParamGroup& group) {
-  const double lr = group.real("lr"), momentum = group.real("momentum"),
-               undamped = 1 - group.real("dampening"), weight_decay = group.real("weight_decay");
-  SgdStep step;
-  step.gradient = {group.boolean("maximize"), static_cast<float>(weight_decay)};
-  step.has_momentum = momentum != 0;
-  step.nesterov = group.boolean("nesterov");
-  step.momentum = static_cast<float>(momentum);
-  step.undamped = static_cast<float>(undamped);
-  step.negative_lr = static_cast<float>(-lr);
   // What is kept is looked up for all of them before anything is written.
   struct Work {
     Tensor parameter, grad, buffer = {};
     bool first = false;
   };
   auto all = with_gradients<Work>(group);
+  const HeldOptions options(group);
+  const double lr = options->real("lr"), momentum = options->real("momentum"),
+               undamped = 1 - options->real("dampening"),
+               weight_decay = options->real("weight_decay");
+  SgdStep step;
+  step.gradient = {options->boolean("maximize"), static_cast<float>(weight_decay)};
+  step.has_momentum = momentum != 0;
+  step.nesterov = options->boolean("nesterov");
+  step.momentum = static_cast<float>(momentum);
+  step.undamped = static_cast<float>(undamped);
+  step.negative_lr = static_cast<float>(-lr);
   const Guard guard(static_cast<const void*>(this), kStepping);
   std::unordered_map<const void*, Tensor> fresh;
   for (Work& work : all) {
@@ -116,6 +118,10 @@ void SGD::update(ParamGroup& group) {
       work.first = alone;
       work.buffer = place->second;
     }
+  }
+  for (const Work& work : all) {
+    if (step.has_momentum)
+      KeptBeside(work.parameter, work.grad).check("momentum_buffer", work.buffer);
   }
   Updates<SgdStep, 1> updates(sgd_step);
   for (const Work& work : all) {

@@ -1,11 +1,17 @@
 // State dicts of optimizers: indices stand for parameters.
+#include <algorithm>
 #include <optional>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "core/value_text.h"
+#include "optim/copied_names.h"
 #include "optim/load_problems.h"
 #include "optim/options.h"
+#include "optim/parameter_name.h"
 #include "optim/state.h"
+#include "optim/state_conversion.h"
 #include "tenon/error.h"
 #include "tenon/uninitialized.h"
 
@@ -54,33 +60,20 @@ std::string named(const Target& target) {
                              : concat("parameter ", target.index, " ('", target.name, "')");
 }
 
-// A tensor of a state as the parameter needs it; numbers are left alone.
-Value converted(const Value& value, const Tensor& parameter, bool is_step) {
-  switch (value.kind()) {
-    case Value::Kind::tensor: {
-      const Tensor tensor = value.as_tensor();
-      if (is_step) return value;
-      return is_floating_point(parameter.dtype())
-                 ? tensor.to({.dtype = parameter.dtype(), .device = parameter.device()})
-                 : tensor.to(parameter.device());
-    }
-    case Value::Kind::dict: {
-      std::vector<Value::Entry> entries;
-      for (const auto& [key, item] : value.entries()) {
-        const bool step = key.kind() == Value::Kind::string && key.as_string() == "step";
-        entries.emplace_back(key, converted(item, parameter, step));
-      }
-      return Value::dict(std::move(entries));
-    }
-    case Value::Kind::list:
-    case Value::Kind::tuple: {
-      std::vector<Value> items;
-      for (const Value& item : value.items()) items.push_back(converted(item, parameter, false));
-      return value.kind() == Value::Kind::list ? Value::list(std::move(items))
-                                               : Value::tuple(std::move(items));
-    }
-    default: return value;
+using Targets = std::vector<std::pair<Value, Target>>;
+
+// Where in the targets one is, by what the file calls it; the last one of that name.
+Value places_by_name(const Targets& targets) {
+  std::vector<Value::Entry> places;
+  // A long name that several have is hashed once.
+  std::unordered_set<const void*> seen;
+  for (std::size_t i = targets.size(); i-- > 0;) {
+    const Value& name = targets[i].first;
+    if (name.identity() != nullptr && !seen.insert(name.identity()).second) continue;
+    places.emplace_back(name, i);
   }
+  std::reverse(places.begin(), places.end());
+  return Value::dict(std::move(places));
 }
 
 bool is_number(const Value& value) {
@@ -94,7 +87,7 @@ bool is_number(const Value& value) {
 }
 
 // With the names that a file has for them, if it has one for each.
-Params with_names(const std::vector<Tensor>& tensors, const Value* names) {
+Params with_names(const std::vector<Tensor>& tensors, const Value* names, CopiedNames& copied) {
   if (names == nullptr || names->kind() != Value::Kind::list ||
       names->items().size() != tensors.size())
     return tensors;
@@ -102,6 +95,7 @@ Params with_names(const std::vector<Tensor>& tensors, const Value* names) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Value& name = names->items()[i];
     if (name.kind() != Value::Kind::string) return tensors;
+    copied.add(name, name.as_string().size());
     named.emplace_back(name.as_string(), tensors[i]);
   }
   return named;
@@ -133,7 +127,34 @@ const Value& entry_of(const Value& state_dict, const char* name, Value::Kind kin
   return *found;
 }
 
+// The options that a file has for a group, whose number is for messages.
+NamedValues options_of(const Value& group, std::size_t number, CopiedNames& copied,
+                       std::vector<std::string>& problems) {
+  copied.begin(group);
+  std::vector<NamedValues::Entry> options;
+  for (const auto& [key, value] : group.entries()) {
+    if (key.kind() != Value::Kind::string) {
+      std::string text = short_repr(key);
+      copied.add(key, text.size());
+      problems.push_back(concat("an option of parameter group ", number, " has the name ", text,
+                                ", which is no text"));
+    } else if (key.as_string() != "params") {
+      copied.add(key, key.as_string().size());
+      options.emplace_back(key.as_string(), value);
+    }
+  }
+  return options;
+}
+
 }  // namespace
+
+// What is shared out over all parameters of a load.
+struct Optimizer::Reading {
+  StateConversion conversion;
+  CopiedNames copied;
+  // By group. A file may have any number of options, among which those that matter are looked for.
+  std::vector<std::optional<std::vector<Kept>>> known;
+};
 
 Value Optimizer::state_dict() {
   const Guard guard(static_cast<const void*>(this), "state_dict() was running");
@@ -173,18 +194,20 @@ Optimizer::Plan Optimizer::plan_load(const Value& state_dict) const {
   const Value& saved_groups = entry_of(state_dict, "param_groups", Value::Kind::list, "a list");
   std::vector<std::string> problems;
   Plan plan;
+  Reading reading;
 
   const auto saved = saved_groups.items();
-  if (saved.size() != groups_.size()) {
+  const std::vector<ParamGroup> here = groups_;  // user code may empty them meanwhile
+  if (saved.size() != here.size()) {
     refuse(type_name_,
            {concat("loaded state dict has a different number of parameter groups: it has ",
-                   saved.size(), ", the optimizer ", groups_.size())});
+                   saved.size(), ", the optimizer ", here.size())});
   }
   // What the file calls a parameter, and which one that is here.
-  std::vector<std::pair<Value, Target>> targets;
+  Targets targets;
   std::int64_t index = 0;
   for (std::size_t g = 0; g < saved.size(); ++g) {
-    const ParamGroup& current = groups_[g];
+    const ParamGroup& current = here[g];
     const Value* params = saved[g].kind() == Value::Kind::dict ? saved[g].find("params") : nullptr;
     if (params == nullptr ||
         (params->kind() != Value::Kind::list && params->kind() != Value::Kind::tuple)) {
@@ -204,56 +227,59 @@ Optimizer::Plan Optimizer::plan_load(const Value& state_dict) const {
       continue;
     }
     for (std::size_t i = 0; i < current.params().size(); ++i, ++index) {
-      targets.emplace_back(params->items()[i],
-                           Target{current.params()[i], index, g,
-                                  current.param_names().empty() ? "" : current.param_names()[i]});
-    }
-    std::vector<NamedValues::Entry> options;
-    for (const auto& [key, value] : saved[g].entries()) {
-      if (key.kind() != Value::Kind::string) {
-        problems.push_back(concat("an option of parameter group ", g, " has the name ",
-                                  short_repr(key), ", which is no text"));
-      } else if (key.as_string() != "params") {
-        options.emplace_back(key.as_string(), value);
+      const Value& name = params->items()[i];
+      Target target{current.params()[i], index, g,
+                    current.param_names().empty() ? "" : current.param_names()[i]};
+      if (!is_parameter_name(name)) {
+        problems.push_back(concat("the state dict's name of ", named(target),
+                                  " must be a number, a text or a short tuple, but is of type ",
+                                  name.type_name()));
       }
+      targets.emplace_back(name, std::move(target));
     }
-    NamedValues all(std::move(options));
-    if (const Value* names = current.find("param_names")) all.set_default("param_names", *names);
-    Params params_here = with_names(current.params(), all.find("param_names"));
-    ParamGroup fresh(std::move(params_here), std::move(all));
-    complete(fresh);
+    ParamGroup fresh;
     try {
+      NamedValues all = options_of(saved[g], g, reading.copied, problems);
+      if (const Value* names = current.find("param_names")) all.set_default("param_names", *names);
+      Params params_here = with_names(current.params(), all.find("param_names"), reading.copied);
+      fresh = ParamGroup(std::move(params_here), std::move(all));
+      complete(fresh);
+      guard.check();
       check(fresh, false);
+      guard.check();
     } catch (const Error& error) {
+      guard.check();
       problems.push_back(concat("parameter group ", g, ": ", error.what()));
     }
     plan.groups.push_back(std::move(fresh));
   }
   if (!problems.empty()) refuse(type_name_, std::move(problems));
 
-  // By the text of what the file calls them: numbers, or names.
-  std::unordered_map<std::string, const Target*> by_key;
-  for (const auto& [key, target] : targets) by_key.insert_or_assign(key.repr(), &target);
+  const Value places = places_by_name(targets);
+  reading.known.resize(plan.groups.size());
   for (const auto& [key, value] : saved_state.entries()) {
-    const auto found = by_key.find(key.repr());
-    if (found == by_key.end()) {
+    // What is no name of a parameter may be long to hash.
+    const Value* place = is_parameter_name(key) ? places.find(key) : nullptr;
+    if (place == nullptr) {
       State::Entry other;
       other.key = key;
       other.other = value;
       plan.state.entries.push_back(std::move(other));
       continue;
     }
-    const Target& target = *found->second;
+    const Target& target = targets[static_cast<std::size_t>(place->as_int())].second;
     if (value.kind() != Value::Kind::dict) {
       problems.push_back(concat("the state of ", named(target), " must be a dict, but is of type ",
                                 value.type_name()));
       continue;
     }
-    check_state(value, target.parameter, named(target), plan.groups[target.group], problems);
+    auto& known = reading.known[target.group];
+    if (!known) known = kept(plan.groups[target.group]);
+    guard.check();
+    check_state(value, target.parameter, named(target), *known, problems);
     if (!problems.empty()) continue;
     try {
-      plan.state.at(target.parameter).kept =
-          kept_of(value, target.parameter, plan.groups[target.group]);
+      plan.state.at(target.parameter).kept = kept_of(value, target.parameter, *known, reading);
     } catch (const Error& error) {
       guard.check();
       problems.push_back(concat("the state of ", named(target), ": ", error.what()));
@@ -264,16 +290,29 @@ Optimizer::Plan Optimizer::plan_load(const Value& state_dict) const {
 }
 
 NamedValues Optimizer::kept_of(const Value& state, const Tensor& parameter,
-                               const ParamGroup& group) const {
+                               const std::vector<Kept>& known, Reading& reading) const {
+  using As = StateConversion::As;
   const Guard guard(static_cast<const void*>(this), kLoading);
-  NamedValues all;
+  // What steps write into, if its size has been looked at: the parameter's, or one element.
+  const auto use_of = [&](const std::string& name) {
+    if (name == "step") return As::step;
+    const bool own = std::any_of(known.begin(), known.end(), [&](const Kept& one) {
+      return one.name == name && !(one.like_parameter && is_lazy(parameter));
+    });
+    return own ? As::own : As::other;
+  };
+  reading.copied.begin(state);
+  std::vector<NamedValues::Entry> entries;
   for (const auto& [name, item] : state.entries()) {
-    const std::string text = name.kind() == Value::Kind::string ? name.as_string() : name.repr();
-    all[text] = converted(item, parameter, text == "step");
+    std::string text = name.kind() == Value::Kind::string ? name.as_string() : name.repr();
+    reading.copied.add(name, text.size());
+    Value made = reading.conversion.of(item, parameter, use_of(text));
     guard.check();  // a user-defined tensor is converted by its class
+    entries.emplace_back(std::move(text), std::move(made));
   }
+  NamedValues all(std::move(entries));
   // Old files have a number for the steps.
-  for (const Kept& one : kept(group)) {
+  for (const Kept& one : known) {
     const Value* value = one.like_parameter ? nullptr : all.find(one.name);
     if (value != nullptr && !value->is_none() && !value->is_tensor())
       all[one.name] = no_steps().fill_(all.real(one.name));
@@ -282,9 +321,9 @@ NamedValues Optimizer::kept_of(const Value& state, const Tensor& parameter,
 }
 
 void Optimizer::check_state(const Value& state, const Tensor& parameter, const std::string& name,
-                            const ParamGroup& group, std::vector<std::string>& problems) const {
+                            const std::vector<Kept>& known, std::vector<std::string>& problems) {
   if (state.entries().empty()) return;
-  for (const Kept& kept : this->kept(group)) {
+  for (const Kept& kept : known) {
     const Value* value = state.find(kept.name);
     if (value == nullptr || value->is_none()) {
       if (!kept.optional)

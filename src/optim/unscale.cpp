@@ -9,10 +9,10 @@
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "core/body_editor.h"
-#include "ops/operands.h"
-#include "tenon/arithmetic.h"
+#include "ops/elementwise/operands.h"
 #include "tenon/error.h"
-#include "tenon/reductions.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/reductions.h"
 
 namespace tenon::optim {
 

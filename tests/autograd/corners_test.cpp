@@ -1,5 +1,5 @@
-// Gradients where formulas have corners: ties, bounds, zeros, NaNs. corners.txt is what PyTorch 2.14.1
-// says (tests/interop/gradients.py), node names included.
+// Gradients where formulas have corners: ties, bounds, zeros, NaNs. corners.txt is what PyTorch
+// 2.14.1 says (tests/interop/gradients.py), node names included.
 #include <cmath>
 #include <fstream>
 #include <sstream>

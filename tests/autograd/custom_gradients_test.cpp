@@ -3,8 +3,8 @@
 #include "support/gradcheck.h"
 #include "support/matchers.h"
 #include "support/wrappers.h"
-#include "tenon/custom_op.h"
-#include "tenon/gradient.h"
+#include "tenon/extend/custom_op.h"
+#include "tenon/extend/gradient.h"
 
 namespace tenon {
 

@@ -263,7 +263,8 @@ TEST(GradientOf, JoinedTensors) {
   EXPECT_TRUE(equal(x.grad(), full({2}, 2.0, {.dtype = float64})));
 }
 
-// Beside PyTorch 2.14: numbers and tensors as bounds differ where an element is one, or is no number.
+// Beside PyTorch 2.14: numbers and tensors as bounds differ where an element is one, or is no
+// number.
 TEST(GradientOf, ClampAtItsBounds) {
   const auto grads = [](const Tensor& y, const std::vector<Tensor>& of) {
     std::vector<std::vector<double>> all;

@@ -11,6 +11,15 @@
 namespace tenon {
 namespace {
 
+// Does something when the last that holds it goes.
+struct AtTheEnd {
+  explicit AtTheEnd(std::function<void()> f) : deed(std::move(f)) {}
+  ~AtTheEnd() { deed(); }
+  AtTheEnd(const AtTheEnd&) = delete;
+  AtTheEnd& operator=(const AtTheEnd&) = delete;
+  std::function<void()> deed;
+};
+
 struct Deliberate {};
 
 // Tensors of a small graph, any of which a hook may drop.
@@ -130,6 +139,85 @@ TEST(AutogradUserCode, ThatGivesATensorOtherDataDoesNotLeaveAGradientOfAnotherSh
   late.set_data(ones({5}));
   expect_error<AutogradError>([&] { sum.backward(); }, "shape [2]", "shape [5]");
   EXPECT_FALSE(late.grad().defined());
+}
+
+// Removed hooks go when another is registered, and with them what they hold.
+TEST(AutogradUserCode, OfAHooksDestructorMayRegisterHooks) {
+  for (const bool of_grad : {true, false}) {
+    const Tensor x = ones({2}).requires_grad_();
+    int deeds = 0, calls = 0;
+    const auto add = [&](const std::shared_ptr<AtTheEnd>& held) {
+      if (of_grad) {
+        return x.register_hook([held, &calls](const Tensor&) {
+          ++calls;
+          return Tensor();
+        });
+      }
+      return x.register_post_accumulate_grad_hook([held, &calls](const Tensor&) { ++calls; });
+    };
+    std::vector<RemovableHandle> handles;
+    for (int i = 0; i < 4; ++i) {
+      handles.push_back(add(std::make_shared<AtTheEnd>([&] {
+        if (++deeds != 1) return;
+        for (int k = 0; k < 50; ++k) add(nullptr);
+      })));
+    }
+    for (RemovableHandle& handle : handles) handle.remove();
+    add(nullptr);
+    EXPECT_EQ(deeds, 4);
+    (x * 2).sum().backward();
+    EXPECT_EQ(calls, 51);
+  }
+}
+
+TEST(AutogradUserCode, OfAHooksDestructorMayDestroyTheTensor) {
+  auto x = std::make_unique<Tensor>(ones({2}).requires_grad_());
+  x->register_hook([held = std::make_shared<AtTheEnd>([&] { x.reset(); })](const Tensor&) {
+     return Tensor();
+   }).remove();
+  const RemovableHandle handle = x->register_hook([](const Tensor&) { return Tensor(); });
+  EXPECT_EQ(x, nullptr);
+  EXPECT_GT(handle.id(), 0U);
+}
+
+// The list is copied for a backward pass, but not what somebody has put into it.
+TEST(AutogradUserCode, IsNotCopiedForABackwardPass) {
+  struct Counts {
+    Counts() = default;
+    Counts(const Counts& other) : copies(other.copies) { ++*copies; }
+    Counts(Counts&&) noexcept = default;
+    Counts& operator=(const Counts&) = delete;
+    Counts& operator=(Counts&&) = delete;
+    ~Counts() = default;
+    Tensor operator()(const Tensor&) const { return {}; }
+    std::shared_ptr<int> copies = std::make_shared<int>(0);
+  };
+  const Tensor x = ones({2}).requires_grad_(), y = x * 2;
+  const Counts counts;
+  x.register_hook(counts);
+  y.register_hook(counts);
+  const int before = *counts.copies;
+  y.sum().backward();
+  EXPECT_EQ(*counts.copies, before);
+}
+
+// Before, it was destroyed under the lock that asking for a history takes.
+TEST(AutogradUserCode, OfAViewsOldHooksMayAskForItsHistoryOrDestroyIt) {
+  for (const bool destroy : {false, true}) {
+    const Tensor x = ones({4}).requires_grad_(), y = x * 2;
+    auto view = std::make_unique<Tensor>(y.view({2, 2}));
+    bool done = false;
+    auto held = std::make_shared<AtTheEnd>([&] {
+      EXPECT_EQ(view->grad_fn()->name(), "AsStridedBackward0");
+      if (destroy) view.reset();
+      done = true;
+    });
+    view->register_hook([held](const Tensor&) { return Tensor(); });
+    held.reset();
+    y.mul_(3);
+    EXPECT_EQ(view->grad_fn()->name(), "AsStridedBackward0");
+    EXPECT_TRUE(done);
+  }
 }
 
 }  // namespace

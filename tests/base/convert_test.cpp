@@ -1,4 +1,4 @@
-#include "base/convert.h"
+#include "base/element_cast.h"
 
 #include <gtest/gtest.h>
 

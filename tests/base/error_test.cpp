@@ -46,6 +46,26 @@ TEST(Error, ANameOfAMegabyteIsNoMegabyteOfALog) {
   EXPECT_LT(std::string(DeviceError(name).what()).size(), 5000U);
 }
 
+TEST(Error, EveryTypeIsSafeToShow) {
+  const std::string name = "a\x1b[31m\u202e\xff", seen = "a\\u{1b}[31m\\u{202e}\\xff";
+  const auto expect_safe = [&](const Error& error) { EXPECT_EQ(error.what(), seen); };
+  expect_safe(Error(name));
+  expect_safe(Error(name.c_str()));
+  expect_safe(ShapeError(name));
+  expect_safe(DTypeError(name));
+  expect_safe(DeviceError(name));
+  expect_safe(IndexError(name));
+  expect_safe(ValueError(name));
+  expect_safe(TypeError(name));
+  expect_safe(NotImplementedError(name));
+  expect_safe(AutogradError(name));
+  expect_safe(SwapError(name));
+  expect_safe(OutOfMemoryError(name, 1));
+  expect_safe(CancelledError(name));
+  expect_safe(LoadError(name, {}));
+  expect_safe(InternalError(name));
+}
+
 TEST(Error, MessagesOfOursKeepTheirLines) {
   EXPECT_STREQ(LoadError("a:\n\tb", {}).what(), "a:\n\tb");
   EXPECT_STREQ(ValueError("a\nb").what(), "a\nb");

@@ -1,4 +1,4 @@
-#include "tenon/float8.h"
+#include "tenon/detail/float8.h"
 
 #include <gtest/gtest.h>
 

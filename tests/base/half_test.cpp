@@ -1,4 +1,4 @@
-#include "tenon/half.h"
+#include "tenon/detail/half.h"
 
 #include <gtest/gtest.h>
 

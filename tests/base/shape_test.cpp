@@ -70,6 +70,22 @@ TEST(Dims, ResizingKeepsWhatFitsAndAddsZeros) {
   }
 }
 
+TEST(Dims, TakeNumbersOfAnyIntegerTypeAndEnums) {
+  enum Unscoped { kRows = 2, kColumns = 3 };
+  const std::size_t size = 4;
+  EXPECT_EQ(Dims({kRows, kColumns}), Dims({2, 3}));
+  EXPECT_EQ(Dims({static_cast<short>(1), 2U, 3L, size}), Dims({1, 2, 3, 4}));
+  EXPECT_EQ(Dims({1, 2, 3, 4, 5, 6, 7}).size(), 7U);
+  EXPECT_FALSE((std::is_constructible_v<Dims, bool>));
+  EXPECT_FALSE((std::is_constructible_v<Dims, double>));
+}
+
+TEST(Dims, RefuseNumbersThatWouldBecomeNegative) {
+  const std::uint64_t large = std::uint64_t{1} << 63;
+  EXPECT_EQ(Dims({large - 1})[0], std::numeric_limits<std::int64_t>::max());
+  expect_error<ValueError>([&] { Dims({1, large}); }, "9223372036854775808", "2^63 - 1");
+}
+
 TEST(Dims, PrintAsATuple) {
   EXPECT_EQ(Dims().repr(), "()");
   EXPECT_EQ(Dims({3}).repr(), "(3,)");

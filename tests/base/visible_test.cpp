@@ -40,6 +40,12 @@ TEST(Visible, WhatIsNoUtf8IsWrittenByteByByte) {
   EXPECT_EQ(visible("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");           // beyond U+10FFFF
 }
 
+TEST(Visible, LinesStayLines) {
+  EXPECT_EQ(visible_lines("a:\n\tb\n"), "a:\n\tb\n");
+  EXPECT_EQ(visible_lines("a\x1b\n\xff\r\n\u202e"), "a\\u{1b}\n\\xff\\u{d}\n\\u{202e}");
+  EXPECT_EQ(visible_lines(""), "");
+}
+
 TEST(Visible, ASecondTimeChangesNothing) {
   const std::string once = visible("a\x1b\u202e\xff\nb");
   EXPECT_EQ(visible(once), once);

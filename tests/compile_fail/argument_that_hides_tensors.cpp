@@ -1,4 +1,5 @@
 // expect: an operator takes tensors, optional tensors, lists of tensors
+#include <tenon/extend.h>
 #include <tenon/tenon.h>
 
 #include <utility>

@@ -1,5 +1,6 @@
 // expect: must not write into
 // What is converted is not what an operator in place would write into.
+#include <tenon/extend.h>
 #include <tenon/tenon.h>
 
 struct halve {

@@ -1,5 +1,6 @@
 // A body belongs to one cell; two tensors never have the same one.
 // expect: deleted
+#include <tenon/extend.h>
 #include <tenon/tenon.h>
 
 void f(const tenon::Tensor& t) {

@@ -1,4 +1,4 @@
-// Hooks, parents and tied weights refer to a module: it is assigned to nothing, and copied by nn::clone.
+// Hooks, parents and tied weights refer to a module: nothing is assigned to one; nn::clone copies.
 // expect: deleted
 #include <tenon/tenon.h>
 

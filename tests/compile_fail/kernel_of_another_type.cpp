@@ -1,5 +1,6 @@
 // A device's kernel has the type of the operator's own.
 // expect: set_kernel
+#include <tenon/extend.h>
 #include <tenon/tenon.h>
 
 void right(const tenon::Tensor& self, const tenon::Scalar& value);

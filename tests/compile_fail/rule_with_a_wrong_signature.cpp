@@ -1,5 +1,6 @@
 // A Rule's functions are used as the signature says, so one that does not fit is not passed over.
 // expect: infer
+#include <tenon/extend.h>
 #include <tenon/tenon.h>
 
 struct scale_by {

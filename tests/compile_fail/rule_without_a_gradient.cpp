@@ -1,5 +1,6 @@
 // expect: gradient
 // An operator says what its gradient is, or that it has none.
+#include <tenon/extend.h>
 #include <tenon/tenon.h>
 
 struct scale_by {

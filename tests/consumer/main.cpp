@@ -1,4 +1,5 @@
 // A program outside the project: it sees the installed headers and libraries, and nothing else.
+#include <tenon/extend.h>
 #include <tenon/tenon.h>
 
 #include <iostream>

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "support/matchers.h"
-#include "tenon/random.h"
+#include "tenon/ops/random.h"
 
 namespace tenon {
 namespace {

@@ -1,13 +1,35 @@
-// The rules are tested against PyTorch's own text in tests/parity; here is what that does not reach.
+// The rules are tested against PyTorch's own text in tests/parity; here is what that does not
+// reach.
 #include "tenon/printing.h"
 
+#include <functional>
 #include <locale>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "support/matchers.h"
 #include "support/wrappers.h"
 
 namespace tenon {
 namespace {
+
+// Destroys a tensor, or swaps it, when it is asked for its text.
+class Vanishing final : public Wrapper<Vanishing> {
+ public:
+  explicit Vanishing(std::function<void()> deed)
+      : Wrapper(ones({2})), deed_(std::move(deed)), payload_(ones({3})) {}
+  std::optional<std::string> repr() const override {
+    deed_();
+    return std::nullopt;
+  }
+  std::string type_name() const override { return "Vanishing"; }
+
+ private:
+  std::function<void()> deed_;
+  Tensor payload_;
+};
 
 class Printing : public testing::Test {
  protected:
@@ -94,6 +116,19 @@ TEST_F(Printing, GoesToAStream) {
 TEST_F(Printing, AsManyEdgeItemsAsThereAreNumbersShowEverything) {
   set_printoptions({.threshold = 2, .edgeitems = std::int64_t{1} << 62});
   EXPECT_EQ(arange(4).repr(), "tensor([0, 1, 2, 3])");
+}
+
+TEST_F(Printing, OfAUserDefinedTensorMayDestroyOrSwapIt) {
+  auto gone = std::make_unique<Tensor>();
+  *gone = make_tensor<Vanishing>([&] { gone.reset(); });
+  EXPECT_EQ(gone->repr(), "Vanishing(..., size=(2,))");
+  auto other = std::make_unique<Tensor>(full({3}, 1.0));
+  const Tensor swapped = make_tensor<Vanishing>([&] {
+    if (!other) return;
+    swap_tensors(swapped, *other);
+    other.reset();
+  });
+  EXPECT_EQ(swapped.repr(), "tensor([1., 1., 1.])");
 }
 
 }  // namespace

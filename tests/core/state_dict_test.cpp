@@ -1,8 +1,8 @@
 #include "tenon/state_dict.h"
 
 #include "support/matchers.h"
-#include "tenon/factories.h"
-#include "tenon/ops.h"
+#include "tenon/ops/factories.h"
+#include "tenon/ops/ops.h"
 
 namespace tenon {
 namespace {

@@ -143,6 +143,18 @@ TEST(MappedStorage, KeepsTheFileMappedForAsLongAsItLives) {
   EXPECT_EQ(memory_allocated(), before);  // it is the page cache's
 }
 
+TEST(MappedStorage, MayBeLargerThanTheMemoryOfTheMachine) {
+  const TempDir dir;
+  const std::string path = dir.write("f", "0123456789");
+  const auto size = static_cast<std::uintmax_t>(::sysconf(_SC_PHYS_PAGES)) *
+                    static_cast<std::uintmax_t>(::sysconf(_SC_PAGESIZE)) * 4;
+  std::filesystem::resize_file(path, size);  // a file of one block
+  const Storage all = mapped_storage(Mapping::open(path, Mapping::Mode::private_copy), 0, size);
+  const auto* bytes = static_cast<const char*>(all.data());
+  EXPECT_EQ(bytes[9], '9');
+  EXPECT_EQ(bytes[size - 1], '\0');
+}
+
 TEST(MappedStorage, AStretchOutsideIsRefused) {
   const TempDir dir;
   const Ref<Mapping> mapping =

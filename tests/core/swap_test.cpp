@@ -1,12 +1,15 @@
 // swap_tensors: what moves, what stays, and when it is refused.
 #include <functional>
+#include <memory>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "core/body_editor.h"
 #include "support/matchers.h"
 #include "support/wrappers.h"
-#include "tenon/saved_tensor.h"
+#include "tenon/extend/saved_tensor.h"
 
 namespace tenon {
 namespace {
@@ -215,6 +218,54 @@ TEST(SwapTensors, HooksMoveAndStillFire) {
   EXPECT_EQ(fired, 1);
 }
 
+TEST(SwapTensors, HooksOfEveryKindFollowTheBodyIntoABackward) {
+  const Tensor a = ones({2}).requires_grad_(), b = zeros({3}).requires_grad_();
+  std::vector<std::string> log;
+  RemovableHandle first = a.register_hook([&](const Tensor& grad) {
+    log.push_back("grad of " + grad.shape().repr());
+    return grad * 2;
+  });
+  RemovableHandle second = a.register_post_accumulate_grad_hook(
+      [&](const Tensor& tensor) { log.push_back("accumulated " + tensor.shape().repr()); });
+  swap_tensors(a, b);
+  (a * 1).sum().backward();
+  EXPECT_TRUE(log.empty());
+  (b * 1).sum().backward();
+  EXPECT_EQ(log,
+            (std::vector<std::string>{"grad of torch.Size([2])", "accumulated torch.Size([2])"}));
+  EXPECT_EQ(b.grad().sum().item<double>(), 4);
+  EXPECT_EQ(a.grad().sum().item<double>(), 3);
+  // The handles remove them from where they are.
+  first.remove();
+  second.remove();
+  (b * 1).sum().backward();
+  EXPECT_EQ(log.size(), 2U);
+  EXPECT_EQ(b.grad().sum().item<double>(), 6);
+}
+
+TEST(SwapTensors, HooksOfACalculatedTensorFollowItsHistory) {
+  const Tensor leaf = ones({2}).requires_grad_(), other = zeros({3});
+  const Tensor y = leaf * 3;
+  int calls = 0;
+  y.register_hook([&](const Tensor& grad) {
+    ++calls;
+    return grad * 10;
+  });
+  swap_tensors(y, other);
+  other.sum().backward();
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(leaf.grad().sum().item<double>(), 60);
+}
+
+TEST(SwapTensors, AStateThatAGeneratorGaveMayBeSwapped) {
+  Generator generator = default_generator().clone_state();
+  const Tensor state = generator.get_state(), other = ones({2});
+  const Tensor expected = rand({4}, {.generator = generator});
+  swap_tensors(state, other);
+  generator.set_state(other);
+  EXPECT_TRUE(equal(rand({4}, {.generator = generator}), expected));
+}
+
 TEST(SwapTensors, RefusesATensorAndWhatItContains) {
   const Tensor payload = ones({2, 2});
   const Tensor outer = make_tensor<ScaledTensor>(payload, 0.5);
@@ -286,11 +337,21 @@ TEST(SwapTensors, APayloadThatSwapsItsTensorMeanwhileIsAnError) {
   EXPECT_EQ(b.numel(), 3);
 }
 
-TEST(SwapTensors, APayloadThatNamesAnotherTensorMeanwhileIsAnError) {
-  for (const bool to_another : {false, true}) {
-    Tensor a, b = ones({3});
-    a = make_tensor<Acting>(ones({2}), [&] { a = b = to_another ? ones({5}) : Tensor(); });
-    expect_error<SwapError>([&] { swap_tensors(a, b); }, "while the swap was being checked");
+// The tensors are those that the variables named when they were given.
+TEST(SwapTensors, IsOfTheTensorsItWasGivenWhateverAPayloadDoesToTheCallersVariables) {
+  const std::vector<std::function<void(std::unique_ptr<Tensor>&)>> deeds{
+      [](auto& variable) { *variable = ones({5}); }, [](auto& variable) { *variable = Tensor(); },
+      [](auto& variable) { variable.reset(); }};
+  for (const auto& deed : deeds) {
+    auto a = std::make_unique<Tensor>(), b = std::make_unique<Tensor>(ones({3}));
+    *a = make_tensor<Acting>(ones({2}), [&] {
+      deed(a);
+      deed(b);
+    });
+    const Tensor first = *a, second = *b;
+    swap_tensors(*a, *b);
+    EXPECT_EQ(first.numel(), 3);
+    EXPECT_NE(second.as<Acting>(), nullptr);
   }
 }
 

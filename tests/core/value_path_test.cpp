@@ -43,6 +43,38 @@ TEST(ValuePath, KeysThatAreNoTextAreMeantByTheirRepr) {
   EXPECT_EQ(t.find_path("True")->as_int(), 4);
 }
 
+TEST(ValuePath, OfKeysThatShowAlikeTheFirstIsTaken) {
+  const Value a = Value::object("m.K", Value::tuple({1}), 1),
+              b = Value::object("m.K", Value::tuple({1}), 2);
+  const Value t = Value::dict({{"x", 0}, {a, 1}, {b, 2}, {"m.K(1,)", 3}});
+  EXPECT_EQ(t.find_path("m.K(1,)")->as_int(), 3);  // text is meant first
+  EXPECT_EQ(Value::dict({{a, 1}, {b, 2}}).find_path("m.K(1,)")->as_int(), 1);
+  EXPECT_EQ(Value::dict({{b, 2}, {a, 1}}).find_path("m.K(1,)")->as_int(), 2);
+}
+
+TEST(ValuePath, ARareKeyMayHaveDotsAndBeInManyDicts) {
+  const Value key = Value::tuple({1.5, "a.b"});
+  const Value inner = Value::dict({{key, Value::list({7})}, {0.5, 8}});
+  const Value t = Value::list({inner, Value::dict({{key, inner}, {2.25, 3}})});
+  EXPECT_EQ(t.find_path("0.(1.5, 'a.b').0")->as_int(), 7);
+  EXPECT_EQ(t.find_path("1.(1.5, 'a.b').(1.5, 'a.b').0")->as_int(), 7);
+  EXPECT_EQ(t.find_path("1.(1.5, 'a.b').0.5")->as_int(), 8);
+  EXPECT_EQ(t.find_path("1.2.25")->as_int(), 3);
+  EXPECT_EQ(t.find_path("1.(1.5, 'a.c').0"), nullptr);
+  EXPECT_EQ(t.find_path("1.(1.5, 'a.b'"), nullptr);
+}
+
+TEST(ValuePath, LongKeysThatShareTheirPartsAreWrittenOutOnce) {
+  // Each ending of the path with each key would be many gigabytes of text.
+  const Value shared = Value(std::string(100'000, 'k'));
+  std::vector<Value::Entry> entries;
+  for (int i = 0; i < 4000; ++i) entries.emplace_back(Value::tuple({i, shared}), i);
+  const Value t = Value::dict(std::move(entries));
+  std::string path;
+  for (int i = 0; i < 4000; ++i) path += "a.";
+  EXPECT_EQ(t.find_path(path), nullptr);
+}
+
 TEST(ValuePath, APickledModuleLeadsToItsTensors) {
   const Value leaf = Value::object("m.Leaf", Value::tuple({}),
                                    Value::dict({{"_parameters", Value::dict({{"weight", 1}})},

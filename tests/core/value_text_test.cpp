@@ -1,5 +1,12 @@
 #include "core/value_text.h"
 
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+
 #include "support/matchers.h"
 #include "tenon/tenon.h"
 
@@ -33,6 +40,59 @@ TEST(ValueText, OfWhatIsNotSharedIsAllOfIt) {
   EXPECT_EQ(Value(hidden).repr().size(), 4 * hidden.size() + 2);
 }
 
+TEST(ValueText, OfALongTextIsNoLongerThanWasAskedFor) {
+  const std::string long_text(std::size_t{1} << 20, 'x');
+  const Value values[] = {Value(long_text), Value::bytes(long_text),
+                          Value::object(long_text, Value::tuple({}), {}),
+                          Value::list({Value::dict({{long_text, 1}})})};
+  for (const Value& value : values) {
+    for (const std::size_t most : {0u, 1u, 100u, 10'000u})
+      EXPECT_LT(repr_up_to(value, most).size(), most + 100) << value.type_name();
+  }
+}
+
+TEST(ValueText, ABeginningIsThatOfAllOfIt) {
+  const std::string bits[] = {"'",
+                              "\"",
+                              "\\",
+                              "a",
+                              "bc",
+                              "\n",
+                              "\x01",
+                              "\xc3\xa9",
+                              "\xe2\x82\xac",
+                              "\xf0\x9f\x98\x80",
+                              "\xe2\x80\xae",
+                              "\xff",
+                              "\xe2\x82",
+                              "\x80\x80\x80\x80\x80"};
+  std::mt19937 random(3);
+  for (int turn = 0; turn < 300; ++turn) {
+    const auto text = [&] {
+      std::string out;
+      // With both quotes, one of them or none.
+      const std::size_t first = random() % 3;
+      for (std::size_t n = random() % 30; n > 0; --n)
+        out += bits[first + random() % (std::size(bits) - first)];
+      return out;
+    };
+    const Value values[] = {Value(text()), Value::bytes(text()),
+                            Value::object(text(), Value::tuple({text()}), {}),
+                            Value::list({text(), Value::dict({{text(), Value::tuple({text()})}})})};
+    for (const Value& value : values) {
+      const std::string all = value.repr();
+      for (std::size_t most = 0; most <= all.size() + 2; ++most) {
+        const std::string part = repr_up_to(value, most);
+        if (most >= all.size())
+          ASSERT_EQ(part, all);
+        else
+          ASSERT_EQ(part.substr(0, most), all.substr(0, most)) << most;
+        ASSERT_GE(part.size(), std::min(most + 1, all.size()));
+      }
+    }
+  }
+}
+
 TEST(ValueText, InMessagesIsShort) {
   EXPECT_EQ(short_repr(Value::list({1, "a"})), "[1, 'a']");
   const std::string text = short_repr(Value(std::string(1000, 'x')));
@@ -57,6 +117,25 @@ TEST(ValueText, OfATensorThatRepeatsFewElementsIsRefusedIfItIsLong) {
   const std::vector<std::int64_t> sizes(20, 6);
   expect_error<ValueError>([&] { many.expand(Shape(sizes)).repr(); }, "of the 1 in its storage",
                            "edgeitems");
+}
+
+// Whose text is somebody's code.
+class Talking final : public Wrapper<Talking> {
+ public:
+  explicit Talking(std::function<void()> deed) : Wrapper(ones({2})), deed_(std::move(deed)) {}
+  std::optional<std::string> repr() const override {
+    deed_();
+    return "Talking";
+  }
+
+ private:
+  std::function<void()> deed_;
+};
+
+TEST(ValueText, OfAUserDefinedTensorMayDestroyTheValue) {
+  auto value = std::make_unique<Value>();
+  *value = Value::list({make_tensor<Talking>([&] { value.reset(); }), "behind it"});
+  EXPECT_EQ(value->repr(), "[Talking, 'behind it']");
 }
 
 TEST(Value, ATupleAndASizeOfTheSameNumbersAreOneKey) {

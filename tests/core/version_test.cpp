@@ -48,6 +48,82 @@ TEST(Version, MetaTensorsCountToo) {
   EXPECT_EQ(t.view({2, 2}).version(), 1);
 }
 
+TEST(VersionOfSwappedTensors, GoesWithTheBodyAndWhatSharesItFollows) {
+  const Tensor a = zeros({3}), b = ones({2});
+  a.fill_(1).fill_(2);
+  const Tensor handle = a, alias = a.detach();
+  swap_tensors(a, b);
+  EXPECT_EQ(a.version(), 0);
+  EXPECT_EQ(handle.version(), 0);
+  EXPECT_EQ(b.version(), 2);
+  EXPECT_EQ(alias.version(), 2);
+  alias.fill_(3);
+  EXPECT_EQ(b.version(), 3);
+  b.fill_(4);
+  EXPECT_EQ(alias.version(), 4);
+  handle.fill_(5);
+  EXPECT_EQ(a.version(), 1);
+  EXPECT_EQ(b.version(), 4);
+  swap_tensors(a, b);
+  EXPECT_EQ(a.version(), 4);
+  EXPECT_EQ(b.version(), 1);
+}
+
+TEST(VersionOfSwappedTensors, AWriteThroughAnotherHandleIsNoticedAfterARefusedSwap) {
+  for (const bool through_alias : {true, false}) {
+    const Tensor weight = ones({3}).requires_grad_(), handle = weight, alias = weight.detach();
+    const Tensor result = (weight * weight).sum();
+    expect_error<SwapError>([&] { swap_tensors(weight, zeros({2})); }, "backward pass");
+    EXPECT_EQ(weight.version(), 0);
+    if (through_alias) {
+      alias.fill_(2);
+    } else {
+      const NoGradScope unrecorded;
+      handle.fill_(2);
+    }
+    EXPECT_EQ(weight.version(), 1);
+    expect_error<AutogradError>([&] { result.backward(); }, "MulBackward0", "version 1");
+    EXPECT_FALSE(weight.grad().defined());
+  }
+}
+
+TEST(VersionOfSwappedTensors, AResultThatIsSavedIsLookedForWhereItWent) {
+  for (const bool into_saved : {true, false}) {
+    const Tensor x = ones({3}).requires_grad_(), other = zeros({3});
+    const Tensor y = x.exp();
+    const Tensor sum = y.sum();
+    swap_tensors(y, other);  // `other` is what the node has saved
+    (into_saved ? other : y).detach().fill_(7);
+    EXPECT_EQ(other.version(), into_saved ? 1 : 0);
+    EXPECT_EQ(y.version(), into_saved ? 0 : 1);
+    if (into_saved) {
+      expect_error<AutogradError>([&] { sum.backward(); }, "ExpBackward0", "version 1");
+    } else {
+      sum.backward();
+      EXPECT_TRUE(allclose(x.grad(), ones({3}).exp()));
+    }
+  }
+}
+
+TEST(VersionOfSwappedTensors, OfABaseWithViewsStaysWhereItIsBecauseTheSwapIsRefused) {
+  const Tensor base = zeros({4}), other = zeros({2});
+  other.fill_(1);
+  const Tensor view = base.slice(0, 2);
+  EXPECT_THROW(swap_tensors(base, other), SwapError);
+  EXPECT_THROW(swap_tensors(other, base), SwapError);
+  EXPECT_EQ(base.version(), 0);
+  EXPECT_EQ(other.version(), 1);
+  view.fill_(1);
+  EXPECT_EQ(base.version(), 1);
+  // A view itself may be swapped: what takes its place counts with the base.
+  swap_tensors(view, other);
+  EXPECT_EQ(other.version(), 1);
+  EXPECT_EQ(view.version(), 1);
+  other.fill_(2);
+  EXPECT_EQ(base.version(), 2);
+  EXPECT_EQ(view.version(), 1);
+}
+
 TEST(Version, SharingFromManyThreadsAtOnceKeepsTheCount) {
   for (int round = 0; round < 100; ++round) {
     const Tensor t = zeros({4});

@@ -9,6 +9,7 @@
 #include "support/matchers.h"
 #include "support/warnings.h"
 #include "support/wrappers.h"
+#include "tenon/extend.h"
 #include "tenon/tenon.h"
 
 namespace tenon {

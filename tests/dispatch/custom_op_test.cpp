@@ -1,5 +1,5 @@
 // Operators as a user writes them: one of every kind, with every kind of argument and result.
-#include "tenon/custom_op.h"
+#include "tenon/extend/custom_op.h"
 
 #include "support/matchers.h"
 #include "support/wrappers.h"

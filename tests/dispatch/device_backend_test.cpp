@@ -1,5 +1,5 @@
 // A device from outside the library: memory that is the host's and counts as its own.
-#include "tenon/device_backend.h"
+#include "tenon/extend/device_backend.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,9 @@
-// User-defined tensors: what they look like from outside, who is asked, and what becomes of answers.
-#include "tenon/wrapper.h"
+// User-defined tensors: what they look like from outside, who is asked, and what becomes of
+// answers.
+#include "tenon/extend/wrapper.h"
+
+#include <cstdlib>
+#include <memory>
 
 #include "support/matchers.h"
 #include "support/wrappers.h"
@@ -337,6 +341,49 @@ TEST(Flatten, TakesApartAndPutsTogether) {
                            "already");
   expect_error<ValueError>([&] { unflatten("Nobody", *parts, t.layout()); }, "Nobody",
                            "register_unflatten");
+}
+
+// Before, copies and destructors of what is registered ran under the lock that asking takes.
+TEST(Flatten, MayBeByAFunctionThatAsksWhenItIsDestroyed) {
+  static int asked_at_the_end = 0;
+  struct Asks {
+    Asks() = default;
+    Asks(const Asks& other) : alive(other.alive) { copies() += 1; }
+    Asks(Asks&&) noexcept = default;
+    Asks& operator=(const Asks&) = delete;
+    Asks& operator=(Asks&&) = delete;
+    ~Asks() {
+      if (alive && has_unflatten("AsksAtTheEnd")) ++asked_at_the_end;
+    }
+    Tensor operator()(const Flattened&, const Layout&) const { return ones({}); }
+    static int& copies() {
+      static int count = 0;
+      return count;
+    }
+    std::shared_ptr<int> alive = std::make_shared<int>();
+  };
+  register_unflatten("AsksAtTheEnd", Asks());
+  const int before = Asks::copies();
+  EXPECT_TRUE(unflatten("AsksAtTheEnd", {}, ones({}).layout()).defined());
+  EXPECT_EQ(Asks::copies(), before);
+  expect_error<ValueError>([] { register_unflatten("AsksAtTheEnd", Asks()); }, "already");
+  EXPECT_GT(asked_at_the_end, 0);
+}
+
+TEST(Flatten, MayBeByFunctionsThatAskWhenTheProgramEnds) {
+  struct Asks {
+    ~Asks() {
+      if (alive) (void)has_unflatten("AsksAtTheVeryEnd.1");
+    }
+    Tensor operator()(const Flattened&, const Layout&) const { return ones({}); }
+    std::shared_ptr<int> alive = std::make_shared<int>();
+  };
+  const auto ends = [] {
+    for (const char* name : {"AsksAtTheVeryEnd.1", "AsksAtTheVeryEnd.2", "AsksAtTheVeryEnd.3"})
+      register_unflatten(name, Asks());
+    std::exit(0);
+  };
+  EXPECT_EXIT(ends(), testing::ExitedWithCode(0), "");
 }
 
 TEST(Flatten, IsWhatPayloadsAreFoundBy) {

@@ -1,7 +1,9 @@
 """Files that are small, and that are dear to write, to show, to compare or to search: what a second audit found. Reading such
 files was within its limits; what was done with them was not counted."""
-from cases import (CAST, CAST_SAFETENSORS, COMPACT, EQUAL, FILTERED, INSPECT, LISTED, LOAD_PATH, LOAD_SAVE, PATH, READ, REPR, SAVE_SAFETENSORS,
-                   SHARDS, STATS, TO_PTH, TO_SAFETENSORS, VERIFY, case)
+import random
+
+from cases import (CAST, CAST_SAFETENSORS, COMPACT, EQUAL, FILTERED, INSPECT, INTO, LISTED, LOAD, LOAD_PATH, LOAD_SAVE, PATH, READ, RENAMED_BY_RULE,
+                   REPR, SAVE_SAFETENSORS, SHARDS, STATE, STATS, TO_PTH, TO_SAFETENSORS, VERIFY, case)
 from pickles import *
 
 ONE = {"0": bytes(4)}
@@ -35,7 +37,7 @@ def _(count):
     return pth(dic((text("a"), data), (text("v"), with_attributes(get(200), state))), ONE)
 
 
-@case("f.long_name_of_one_with_many", (1000, 5000), (TO_PTH, TO_SAFETENSORS))
+@case("f.long_name_of_one_with_many", (1000, 5000), (TO_PTH, TO_SAFETENSORS, INTO))
 def _(count):
     others = ((text(f"n{i}"), get(200)) for i in range(count))
     return pth(dic((text("k" * 10 * count), keep(200, tensor(storage("0", 1)))), *others), ONE)
@@ -128,7 +130,7 @@ def _(megabytes):
     return pth(dic((text("a"), tensor(storage("0", 1), (megabytes << 18,), (0,)))), ONE)
 
 
-@case("f.expanded_many", (4, 16), (TO_SAFETENSORS, INSPECT, STATS))
+@case("f.expanded_many", (4, 16), (TO_SAFETENSORS, INSPECT, STATS, INTO))
 def _(count):
     return pth(dic(*((text(f"a{i}"), tensor(storage("0", 1), (2**22 - i,), (0,))) for i in range(count))), ONE)
 
@@ -139,7 +141,14 @@ def _(megabytes):
     return pth(lst(*made), {"0": bytes(megabytes << 20)})
 
 
-@case("f.deflated_and_wider", (10, 40), (CAST, CAST_SAFETENSORS, TO_PTH, TO_SAFETENSORS))
+@case("f.strided_on_threads", (24,), (("inspect", "--hash", "IN"), STATS), max_rss_mb=40)
+def _(megabytes):
+    """Tensors each of which reaches over all of a storage, and is held as a whole: one at a time, on however many threads."""
+    made = (tensor(get(0), ((megabytes << 18) - i,), (4,), i) for i in range(8))
+    return pth(lst(keep(0, storage("0", megabytes << 20, BYTE)), *made), {"0": bytes(megabytes << 20)})
+
+
+@case("f.deflated_and_wider", (10, 40), (CAST, CAST_SAFETENSORS, TO_PTH, TO_SAFETENSORS, INTO))
 def _(megabytes):
     half = storage("0", megabytes << 19, HALF)
     return pth(dic((text("a"), tensor(half, (megabytes << 19,)))), {"0": bytes(megabytes << 20)}, ("data/0",))
@@ -165,14 +174,148 @@ def _(count):
     return pth(kept + body, {str(i): b"\0\0" for i in range(count)}, {f"data/{i}" for i in range(count)})
 
 
+@case("f.large_deflated_storages_in_turn", (60, 4000),
+      (("inspect", "--hash", "IN"), TO_SAFETENSORS, TO_PTH, CAST_SAFETENSORS, READ, INTO))
+def _(count):
+    """Two that are not kept both: each is inflated once, or not for each tensor, which would be 160 gigabytes."""
+    bytes_of = random.Random(7).randbytes(1 << 20) + bytes(39 << 20)
+    parts = (*(storage(str(i), 40 << 20, BYTE) for i in (0, 1)), TENSOR_V2, numbers(1000), HOOKS, numbers(1))
+    kept = b"(" + b"".join(keep(i, one) for i, one in enumerate(parts)) + b"1"
+    made = ((text(f"t{i}"), get(2) + tup(get(i % 2), integer(1000 * i), get(3), get(5), FALSE, get(4)) + b"R") for i in range(count))
+    return pth(kept + dic(*made), {"0": bytes_of, "1": bytes_of[::-1]}, ("data/0", "data/1"))
+
+
+# ---- modules that are as large as the file has it: whatever else that costs
+
+
+def named_tensors(made):
+    return dic(*((text(f"t{i}"), one) for i, one in enumerate(made)))
+
+
+@case("f.into.names_of_one_tensor", (1000, 15000), (INTO,))
+def _(count):
+    return pth(named_tensors([keep(0, tensor(storage("0", 1))), *[get(0)] * count]), ONE)
+
+
+@case("f.into.parts_of_one_storage", (1000, 15000), (INTO, READ))
+def _(count):
+    kept = keep(0, TENSOR_V2) + keep(1, storage("0", count)) + keep(2, numbers(1)) + b"000"
+    made = (get(0) + tup(get(1), integer(i), get(2), get(2), FALSE, NONE) + b"R" for i in range(count))
+    return pth(kept + named_tensors(made), {"0": bytes(4 * count)})
+
+
+@case("f.into.parts_of_many_dimensions", (1000, 8000), (INTO, READ))
+def _(count):
+    sizes, strides = numbers(*[1] * 64), numbers(*[2**62] * 64)
+    kept = keep(0, TENSOR_V2) + keep(1, storage("0", count)) + keep(2, sizes) + keep(3, strides) + b"0000"
+    made = (get(0) + tup(get(1), integer(i), get(2), get(3), FALSE, NONE) + b"R" for i in range(count))
+    return pth(kept + named_tensors(made), {"0": bytes(4 * count)})
+
+
+@case("f.into.expanded", (40, 4000), (INTO, READ))
+def _(count):
+    kept = keep(0, TENSOR_V2) + keep(1, storage("0", 1)) + keep(2, numbers(1000)) + keep(3, numbers(0)) + b"0000"
+    made = (get(0) + tup(get(1), integer(0), get(2), get(3), FALSE, NONE) + b"R" for i in range(count))
+    return pth(kept + named_tensors(made), ONE)
+
+
+@case("f.into.wide_strides_in_a_deflated_storage", (40, 4000), (INTO, READ))
+def _(count):
+    """Each reaches over all of it."""
+    size = 10 << 20
+    kept = keep(0, TENSOR_V2) + keep(1, storage("0", size, BYTE)) + keep(2, numbers(2)) + b"000"
+    made = (get(0) + tup(get(1), integer(i), get(2), numbers(size - count - 1), FALSE, NONE) + b"R" for i in range(count))
+    return pth(kept + named_tensors(made), {"0": bytes(size)}, ("data/0",))
+
+
 @case("f.metadata_of_shards", (200, 1000), (SHARDS,), suffix=".safetensors")
 def _(count):
     return safetensors({f"{i:x}": ("U8", [1], b"\1") for i in range(count)}, metadata={"x": "y" * 200 * count})
 
 
+@case("f.format_of_shards", (200, 1000), (SHARDS,), suffix=".safetensors", expect="must_load")
+def _(count):
+    return safetensors({f"{i:x}": ("U8", [1], b"\1") for i in range(count)}, metadata={"format": "y" * 200 * count})
+
+
 @case("f.dimensions_in_a_header", (10000, 60000), (INSPECT, VERIFY, TO_PTH, TO_SAFETENSORS, READ), suffix=".safetensors")
 def _(count):
     return safetensors({f"{i:x}": ("U8", [0] * 64, b"") for i in range(count)})
+
+
+# ---- sets: items are compared with those they are equal to
+
+
+@case("f.sets_of_shared_tuples", (300, 1000), (INSPECT, TO_PTH, LOAD))
+def _(count):
+    frozen, shared = glob("builtins", "frozenset"), doubled(integer(1), 12, tup)
+    first = keep(1, frozen) + tup(tup(tup(keep(2, shared), integer(0)))) + b"R"
+    more = b"".join(get(1) + tup(tup(tup(get(2), b"M" + struct.pack("<H", i)))) + b"R" for i in range(1, count))
+    return pth(dic((text("a"), tensor(storage("0", 1))), (text("v"), call(glob("builtins", "set"), lst(first, more)))), ONE)
+
+
+@case("f.sets_of_long_tuples_in_notes", (1000, 4000), (INSPECT, TO_PTH, LOAD), suffix=".safetensors", expect="must_load")
+def _(count):
+    sets = [{"set": [{"tuple": [0] * 300 + [i]}]} for i in range(count)]
+    return safetensors({"a": ("F32", [1], bytes(4))}, {"tree": {"dict": [["a", {"tensor": "a"}], ["v", {"set": sets}]]}})
+
+
+@case("f.sets_of_sets", (12, 60), (INSPECT, TO_PTH, LOAD))
+def _(levels):
+    frozen, value = glob("builtins", "frozenset"), integer(1)
+    for level in range(levels):
+        inner = call(frozen, tup(keep(2000 + level, value)))
+        value = call(frozen, tup(inner, get(2000 + level)))
+    return pth(call(glob("builtins", "set"), lst(value, value)))
+
+
+# ---- storages that cost their file nothing
+
+
+def storages_of_key(location):
+    head = (FLOAT, text("storage"), text(location))
+    kept = b"(" + b"".join(keep(100 + i, one) for i, one in enumerate(head)) + b"1"
+
+    def made(i):
+        key = str(i).encode()
+        return b"(h\x65h\x64U" + bytes([len(key)]) + key + b"h\x66K\1tQ"
+
+    return kept, made
+
+
+@case("f.storages_on_meta", (130000, 400000), (INSPECT, TO_PTH, FILTERED))
+def _(count):
+    kept, made = storages_of_key("meta")
+    return pth(kept + lst(*map(made, range(count))))
+
+
+@case("f.storages_of_a_stream", (60000, 200000), (INSPECT, TO_PTH))
+def _(count):
+    kept, made = storages_of_key("cpu")
+    return legacy(kept + lst(*map(made, range(count))), [text(str(i)) for i in range(count)], [(1, bytes(4))] * count)
+
+
+# ---- shards each of which costs all that may be spent
+
+
+@case("f.dear_shards", (30, 300))
+def _(count):
+    shard = legacy(dic((doubled(integer(1), 23, tup), NONE)))
+    index = json.dumps({"weight_map": {f"t{i}": f"s{i}" for i in range(count)}})
+    return {"model.safetensors.index.json": index.encode(), **{f"s{i}": shard for i in range(count)}}
+
+
+# ---- names that rules rewrite
+
+
+@case("f.names_that_rules_rewrite", (100, 500), (RENAMED_BY_RULE,))
+def _(count):
+    return pth(dic(*((text("a" * 4000 + f"{i:05d}"), call(LAZY)) for i in range(count))))
+
+
+@case("f.shorter_names_that_rules_rewrite", (400, 2000), (RENAMED_BY_RULE,))
+def _(count):
+    return pth(dic(*((text("a" * 1000 + f"{i:05d}"), call(LAZY)) for i in range(count))))
 
 
 # ---- showing, comparing, searching
@@ -182,6 +325,32 @@ def _(count):
 def _(levels):
     key = doubled(text("\1" * 100), levels, tup)
     return pth(dic((key, NONE), (text("model"), dic((text("layers.0.weight"), tensor(storage("0", 1)))))), ONE)
+
+
+@case("f.shown.keys_of_a_long_text", (10, 600), (LISTED, REPR))
+def _(count):
+    """Many keys, which share what is long in them."""
+    keys = (tup(integer(i), get(0)) for i in range(count))
+    return pth(dic((text("a"), keep(0, text("\1" * 50_000))), *((key, integer(1)) for key in keys)))
+
+
+@case("f.shown.escaped_text", (300,), (LISTED,), expect="must_reject")
+def _(count):
+    return pth(lst(keep(0, text("\1" * 100_000)), get(0) * count))
+
+
+@case("f.one_dict_under_many_names", (5000, 60000), (STATE,), expect="must_reject")
+def _(count):
+    """No state dict, as one key is a number: where there is one is looked for in the others."""
+    large = dic((text("k"), tensor(storage("0", 1))), *((integer(i), NONE) for i in range(count)), (text("z"), NONE))
+    return pth(dic((integer(1), NONE), (text("a"), keep(0, large)), *((text(f"r{i}"), get(0)) for i in range(count))), ONE)
+
+
+@case("f.inert.long_scheme", (2000, 40000), (("inspect", "--json", "--inert", "IN"), ("load", "--inert", "IN")), expect="must_reject")
+def _(count):
+    scheme = tup(glob("m" * 1024, "n" * 1024), real(1.0), integer(0))
+    arguments = tup(storage("0", 4, glob("torch", "QUInt8Storage")), integer(0), numbers(1), numbers(1), scheme, FALSE, HOOKS)
+    return pth(again(QUANTIZED, arguments, count), ONE)
 
 
 @case("f.shown.sizes", (200, 7000), (LISTED, REPR))
@@ -202,6 +371,18 @@ def _(levels):
     return pth(doubled(lst(b"\x8b" + struct.pack("<I", 1024) + b"\x7f" * 1024), levels))
 
 
+@case("f.shown.large_integers_as_keys", (1, 30), (LISTED,))
+def _(count):
+    made = (b"\x8b" + struct.pack("<I", 1024) + b"\x7f" * 1022 + struct.pack("<H", i + 1) for i in range(count))
+    return pth(lst(keep(1, dic(*((one, NONE) for one in made))), get(1) * 330))
+
+
+@case("f.shown.large_integers_deflated", (4000, 30000), (LISTED, REPR))
+def _(count):
+    made = (b"\x8b" + struct.pack("<I", 1024) + b"\x7f" * 1020 + struct.pack("<I", i + 1) for i in range(count))
+    return pth(lst(*made), None, ("data.pkl",))
+
+
 @case("f.shown.tensors", (10, 25), (REPR,))
 def _(levels):
     return pth(doubled(tensor(storage("0", 1)), levels), ONE)
@@ -217,8 +398,8 @@ def _(length):
     return pth(lst(keep(0, text("k" * length)), get(0) * (length // 4)))
 
 
-for dtype in ("uint8", "bool", "float8_e5m2"):
-    case(f"f.statistics.{dtype}", (8, 31), (STATS,))(
+for dtype in ("uint8", "bool", "float8_e5m2", "float16", "int16"):
+    case(f"f.statistics.{dtype}", (1, 15), (STATS,))(
         lambda count, dtype=dtype: pth(lst(*(
-            call(TENSOR_V3, storage("0", 1, UNTYPED), integer(0), numbers(2**25 - i), numbers(0), FALSE, HOOKS, glob("torch", dtype))
-            for i in range(count))), {"0": b"\x40"}))
+            call(TENSOR_V3, storage("0", 4, UNTYPED), integer(0), numbers(2**24 - i), numbers(0), FALSE, HOOKS, glob("torch", dtype))
+            for i in range(count))), {"0": b"\x40" * 4}))

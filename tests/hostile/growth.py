@@ -417,10 +417,12 @@ def _(n):
                             numbers(9))), {**ONE, "1": bytes(8)})
 
 
-def padded(unit, stored):
-    """As much of a repeated program as a deflated data.pkl of so many bytes may inflate to."""
-    noise = random.Random(1).randbytes(stored)
-    return raw(noise) + b"0(" + unit * ((64 * (stored + 4096) - stored - 512) // len(unit)) + b"t"
+NOISE = 8_000
+
+
+def padded(unit, inflated):
+    """A program of so many bytes that repeats the unit."""
+    return raw(random.Random(1).randbytes(NOISE)) + b"0(" + unit * ((inflated - NOISE - 512) // len(unit)) + b"t"
 
 
 UNITS = {"lists": b"]", "dicts": b"}", "sets": b"\x8f", "tuples": b")\x85", "nones": b"N", "strings": b"U\0",
@@ -429,10 +431,16 @@ UNITS = {"lists": b"]", "dicts": b"}", "sets": b"\x8f", "tuples": b")\x85", "non
 
 
 def deflated(name, unit):
-    @case(f"c.deflated_program.{name}", (8_000, 120_000))
-    def _(stored):
-        head = keep(0, ORDERED) + b"0" if name == "calls" else b""
-        return pth(head + padded(unit, stored), deflated=("data.pkl",))
+    head = keep(0, ORDERED) + b"0" if name == "calls" else b""
+
+    def program(inflated):
+        return pth(head + padded(unit, inflated), deflated=("data.pkl",))
+
+    # Half of the memory that a small file may take is the program.
+    case(f"c.deflated_program.{name}", (2**20, 24 * 2**20))(program)
+    # As much as deflated entries may be: 64 MiB, and 200 times what is stored, in which a repeated unit is a thousandth.
+    if name in ("lists", "marks", "globals"):
+        case(f"c.deflated_program_at_the_limit.{name}")(lambda: program((64 * 2**20 + 200 * NOISE) * 5 // 4))
 
 
 for one in UNITS.items():
@@ -441,7 +449,7 @@ for one in UNITS.items():
 
 def many_names(link):
     def make(n):
-        shard = pth(dic((text("t0"), padded(b"]", 8000))), deflated=("data.pkl",))
+        shard = pth(dic((text("t0"), padded(b"]", 2**19))), deflated=("data.pkl",))
         names = [f"s{i}.pth" for i in range(n)]
         index = json.dumps({"weight_map": {f"t{i}": name for i, name in enumerate(names)}}).encode()
         return {"model.index.json": index, "s0.pth": shard, **{name: link + ":s0.pth" for name in names[1:]}}

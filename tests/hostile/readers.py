@@ -115,15 +115,24 @@ for name, (value, expected) in KEYS.items():
     case(f"g.keys.{name}", commands=(LISTED,), expect="must_load", value=expected)(lambda value=value: pth(fields(v=value)))
 
 FROZEN = glob("builtins", "frozenset")
+BYTE_ARRAY = call(glob("builtins", "bytearray"), raw(b"x"))
 for name, value in {"set_in_a_set": call(glob("builtins", "set"), lst(call(glob("builtins", "set"), lst(integer(1))))),
                     "set_in_a_frozenset": call(FROZEN, lst(b"\x8f(K\1\x90")),
                     "bytearray_as_a_key": dic((call(glob("builtins", "bytearray"), raw(b"x")), NONE)),
+                    "bytearray_in_a_pair": call(ORDERED, lst(lst(BYTE_ARRAY, integer(1)))),
+                    "tuple_of_a_bytearray_in_a_pair": call(ORDERED, lst(tup(tup(BYTE_ARRAY), integer(1)))),
                     "bytearray_in_a_tuple": dic((tup(b"\x96" + struct.pack("<Q", 1) + b"x"), NONE))}.items():
     case(f"g.hashed.{name}", commands=(LISTED, LOAD), expect="must_reject")(lambda value=value: pth(fields(v=value)))
 
 case("g.hashed.equal_frozensets", commands=(LISTED,), expect="must_load", value={"set": [{"set": [1, 2]}, {"set": [3]}]})(
     lambda: pth(fields(v=call(glob("builtins", "set"), lst(call(FROZEN, numbers(1, 2)), call(FROZEN, numbers(2, 1)),
                                                            call(FROZEN, numbers(3)))))))
+
+AFFINE, COO = glob("torch", "per_tensor_affine"), call(LAYOUT, text("torch.sparse_coo"))
+AFFINE_SHOWN = {"global": "torch.per_tensor_affine", "args": [], "state": None}
+for name, (one, shown) in {"scheme": (AFFINE, AFFINE_SHOWN), "layout": (COO, {"layout": "torch.sparse_coo"})}.items():
+    case(f"g.there_once.{name}", commands=(LISTED,), expect="must_load", value={"set": [shown, 1]})(
+        lambda one=one: pth(fields(v=call(glob("builtins", "set"), lst(one, one, integer(1))))))
 
 for name, value in {"bytearray": call(glob("builtins", "bytearray"), raw(b"x"), raw(b"y")),
                     "bytes": call(glob("builtins", "bytes"), raw(b"x"), integer(5))}.items():
@@ -143,6 +152,18 @@ def _(count):
     links = {f"l{i}": "soft:" + "d/../" * 800 + (f"l{i + 1}" if i < 38 else "d") for i in range(39)}
     index = json.dumps({"weight_map": {f"t{k}": f"l0/{k}" for k in range(count)}})
     return {"model.safetensors.index.json": index.encode(), "d/x": b"", **links}
+
+
+# The texts of links count when they are taken apart, whether they are walked to or not.
+for name, command, link_text in (
+        ("next_one_first", INSPECT, lambda one: f"{one}/" + "d/" * ((4090 - len(one)) // 2)),
+        ("followed_anywhere", ("inspect", "--follow-links", "IN"), lambda one: "d/../" * ((4085 - len(one)) // 5) + one)):
+
+    @case(f"g.links.{name}", (200, 2000), (command,))
+    def _(count, link_text=link_text):
+        links = {f"l{i}": "soft:" + link_text(f"l{i + 1}" if i < 38 else "d") for i in range(39)}
+        index = json.dumps({"weight_map": {f"t{k}": f"l0/{k}" for k in range(count)}})
+        return {"model.safetensors.index.json": index.encode(), "d/x": b"", **links}
 
 
 @case("g.reversed_strides", (8, 96), (HASH, ("convert", "--no-sync", "IN", "OUT/out.safetensors")))

@@ -1,5 +1,5 @@
 """Files that were read, written or described wrongly: sections A, D and E of the audit."""
-from cases import EXTRACT, INERT, INSPECT, LOAD, LOAD_INERT, LOAD_INERT_SAVE, LOAD_SAVE, TO_PTH, TO_SAFETENSORS, case
+from cases import EXTRACT, INERT, INSPECT, LOAD, LOAD_INERT, LOAD_INERT_SAVE, LOAD_SAVE, SHARDS_PTH, TO_PTH, TO_SAFETENSORS, case
 from pickles import *
 
 ONE = {"0": bytes(4)}
@@ -57,15 +57,17 @@ def names_as_text(evil):
 
 
 def hostile_text(which, evil):
+    # One of them in shards too, which are written in the same way.
+    everywhere = (*BOTH, SHARDS_PTH) if which == "line" else BOTH
     case(f"a.inert_global.{which}", commands=(INERT, LOAD_INERT_SAVE))(
         lambda: pth(fields(a=text("torch") + text(evil[6:]) + b"\x93")))
-    case(f"a.qscheme.{which}", commands=BOTH, **SAFE)(lambda: quantized(evil))
-    case(f"a.qscheme_and_more.{which}", commands=BOTH, **SAFE)(lambda: quantized("torch.per_tensor_affine", **{evil: 1}))
+    case(f"a.qscheme.{which}", commands=everywhere, **SAFE)(lambda: quantized(evil))
+    case(f"a.qscheme_and_more.{which}", commands=everywhere, **SAFE)(lambda: quantized("torch.per_tensor_affine", **{evil: 1}))
     for where in names_as_text(""):
-        case(f"a.{where}.{which}", commands=BOTH, **SAFE)(lambda where=where: beside(names_as_text(evil)[where]))
-    case(f"a.tensor_name.{which}", commands=(TO_PTH,), **SAFE)(
+        case(f"a.{where}.{which}", commands=everywhere, **SAFE)(lambda where=where: beside(names_as_text(evil)[where]))
+    case(f"a.tensor_name.{which}", commands=(TO_PTH, SHARDS_PTH), **SAFE)(
         lambda: safetensors({evil: ("F32", [1], bytes(4))}))
-    case(f"a.metadata.{which}", commands=(TO_PTH,), **SAFE)(
+    case(f"a.metadata.{which}", commands=(TO_PTH, SHARDS_PTH), **SAFE)(
         lambda: safetensors({"a": ("F32", [1], bytes(4))}, metadata={evil: evil}))
     in_pickle = {"uninitialized": lambda: dic((text(evil), call(LAZY))),
                  "pickled_location": lambda: fields(a=tensor(storage("0", 1, location=evil))),
@@ -74,7 +76,7 @@ def hostile_text(which, evil):
                  "pickled_layout": lambda: fields(a=call(LAYOUT, text(evil))),
                  "pickled_device": lambda: fields(a=call(glob("torch", "device"), text(evil)))}
     for where, make in in_pickle.items():
-        case(f"a.{where}.{which}", commands=BOTH)(lambda make=make: pth(make(), ONE))
+        case(f"a.{where}.{which}", commands=everywhere)(lambda make=make: pth(make(), ONE))
     case(f"a.stack_global.{which}", commands=(*BOTH, INSPECT), expect="must_reject")(
         lambda: pth(fields(a=text("torch") + text(evil[6:]) + b"\x93")))
     case(f"a.stack_global_inert.{which}", commands=(INERT, LOAD_INERT_SAVE))(
@@ -267,6 +269,33 @@ def _():
     head = b"(" + b"".join(made) + b"1"
     one = get(1) + tup(get(2), integer(0), get(3), get(4), FALSE, get(5)) + b"R"
     return pth(head + dic(*((integer(i), one) for i in range(10_000))), ONE)
+
+
+case("d.storage_in_a_set", expect="must_reject")(
+    lambda: pth(fields(v=call(glob("builtins", "set"), lst(storage("0", 1), tup(storage("0", 1))))), ONE))
+case("d.meta_storage_that_has_an_entry", expect="must_reject")(
+    lambda: pth(fields(a=tensor(storage("0", 1, location="meta")), b=tensor(storage("0", 1))), ONE))
+
+
+# ---- What is read is written so that it is read again.
+
+SIZES = call(SIZE, numbers(3, 3))
+COO_LAYOUT = call(LAYOUT, text("torch.sparse_coo"))
+META_INDICES = call(META, glob("torch", "int64"), numbers(2, 2), numbers(2, 1), FALSE)
+META_VALUES = call(META, glob("torch", "float32"), numbers(2), numbers(1), FALSE)
+case("d.sparse_on_meta", commands=(INSPECT, TO_PTH, LOAD_SAVE), expect="must_load")(
+    lambda: pth(fields(a=call(SPARSE, COO_LAYOUT, tup(META_INDICES, META_VALUES, SIZES)))))
+case("d.sparse_on_meta_with_storages", commands=(INSPECT, TO_PTH, LOAD_SAVE), expect="must_load")(
+    lambda: pth(fields(a=call(SPARSE, COO_LAYOUT, tup(tensor(storage("0", 4, LONG, "meta"), (2, 2), (2, 1)),
+                                                     tensor(storage("1", 2, FLOAT, "meta"), (2,)), SIZES)))))
+for sizes, strides in (((2, 0), (0, 1)), ((2, 0), (1, 1)), ((0, 3, 0), (0, 0, 1)), ((5, 1, 0), (0, 3, 1))):
+    case(f"d.few_bits.empty.{'_'.join(map(str, sizes + strides))}", commands=(INSPECT, TO_PTH, LOAD_SAVE), expect="must_load")(
+        lambda sizes=sizes, strides=strides: pth(fields(a=call(
+            QUANTIZED, storage("0", 64, glob("torch", "QUInt4x2Storage")), integer(0), numbers(*sizes), numbers(*strides),
+            tup(glob("torch", "per_tensor_affine"), real(1.0), integer(0)), FALSE, HOOKS)), {"0": bytes(64)}))
+for sizes in ([0, 2**60], [2**60, 0], [2**30, 0, 2**30]):
+    case(f"d.safetensors.empty_of_more_than_all_bytes.{'_'.join(map(str, sizes))}", commands=(INSPECT, TO_PTH), suffix=".safetensors",
+         expect="must_reject")(lambda sizes=sizes: safetensors({"a": ("F64", sizes, b"")}))
 
 
 # ---- E. Files on disk.

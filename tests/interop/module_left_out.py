@@ -425,6 +425,8 @@ LEFT_OUT = [
     ("swaps with itself", "a tensor with views cannot be swapped with itself", swaps_with_itself),
     ("moves of wrappers", "`to(device)` of a user-defined tensor", face_differs),
     ("norms with several names", "a norm that has several names, of which the last ones are not in a state dict", shared_norm_lacks_a_name),
+    # Loads, ties, swaps and conversions of lazy modules differ in several rows of that section, which tests/interop/lazy.py and
+    # tests/nn/lazy*_test.cpp try one by one.
     ("lazy modules", "`half`, `float` and `double` convert a lazy module", lazy_is_refused),
     ("first calls that fail", "an input of the wrong rank or an impossible number of channels", first_call_fails),
     # What cannot be compared.

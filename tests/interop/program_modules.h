@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tenon/extend.h"
 #include "tenon/tenon.h"
 
 namespace programs {

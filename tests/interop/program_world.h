@@ -1,5 +1,5 @@
-// The variables of a module program, and how they are told: tests/interop/module_world.py tells them
-// in the same way.
+// The variables of a module program, and how they are told: tests/interop/module_world.py tells
+// them in the same way.
 #pragma once
 
 #include <map>

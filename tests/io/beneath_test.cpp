@@ -1,4 +1,4 @@
-#include "io/beneath.h"
+#include "io/read/beneath.h"
 
 #include <unistd.h>
 
@@ -17,6 +17,7 @@ namespace tenon {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::string_literals;
 
 int open_in(const Beneath& folder, const std::string& name) {
   std::uint64_t parts = 0;
@@ -64,6 +65,49 @@ TEST_F(BeneathTest, NamesOfThousandsOfPartsAreNotWalked) {
   EXPECT_EQ(parts, 4u);
 }
 
+// Also if they are not walked to, as what comes first is another link.
+TEST_F(BeneathTest, PartsOfLinksCountWhenTheyAreTakenApart) {
+  std::string rest;
+  for (int i = 0; i < 100; ++i) rest += "/deeper/..";
+  for (int i = 0; i < 10; ++i) link("l" + std::to_string(i + 1) + rest, "in/l" + std::to_string(i));
+  const Beneath folder(dir.file("in"));
+  std::uint64_t parts = 0;
+  for (const bool anywhere : {false, true}) {
+    EXPECT_EQ(anywhere ? folder.open_anywhere("l0", parts) : folder.open("l0", parts), -1);
+    EXPECT_EQ(errno, ELOOP);
+    EXPECT_EQ(parts, 1 + 3 * 201u);
+  }
+}
+
+TEST_F(BeneathTest, LinksAreFollowedAnywhereWithinTheSameParts) {
+  const std::string whole = fs::canonical(dir.file("out")).string();
+  link("../out", "in/folder");
+  link(whole + "/secret", "in/whole");
+  link("whole", "in/chain");
+  link("/", "in/root");
+  link(whole.substr(1) + "/secret", "in/rest");
+  std::string there;
+  for (int i = 0; i < 550; ++i) there += "sub/../";
+  link(there + "a", "in/long");
+  const Beneath folder(dir.file("in"));
+  const auto opens = [&](const std::string& name) {
+    std::uint64_t parts = 0;
+    const int descriptor = folder.open_anywhere(name, parts);
+    if (descriptor < 0) return std::generic_category().message(errno);
+    ::close(descriptor);
+    EXPECT_GE(parts, 1u);
+    return std::string("opened");
+  };
+  const std::size_t before = names_in("/proc/self/fd").size();
+  for (const std::string& name :
+       {"a"s, "folder/secret"s, "whole"s, "chain"s, "root" + whole + "/secret"s})
+    EXPECT_EQ(opens(name), "opened") << name;
+  EXPECT_EQ(opens("root"), std::generic_category().message(EISDIR));
+  EXPECT_EQ(opens("rest"), std::generic_category().message(ENOENT));
+  EXPECT_EQ(opens("long"), std::generic_category().message(ELOOP));
+  EXPECT_EQ(names_in("/proc/self/fd").size(), before);
+}
+
 TEST_F(BeneathTest, FilesAndLinksThatStayInsideAreOpened) {
   link("sub/b", "in/link");
   link("../sub/../a", "in/sub/up");
@@ -97,7 +141,8 @@ TEST_F(BeneathTest, LinksThatLeadOutAreNot) {
   for (const char* name : {"file", "folder/secret", "whole", "root/etc/passwd", "around", "chain",
                            "../out/secret", "sub/../../out/secret"})
     EXPECT_EQ(opened(folder, name), kOut) << name;
-  const int descriptor = folder.open_anywhere("file");
+  std::uint64_t parts = 0;
+  const int descriptor = folder.open_anywhere("file", parts);
   EXPECT_GE(descriptor, 0);
   ::close(descriptor);
 }

@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "io/hand_made.h"
-#include "io/records.h"
-#include "io/source.h"
-#include "io/storage_reader.h"
+#include "io/read/records.h"
+#include "io/read/source.h"
+#include "io/read/storage_reader.h"
 #include "support/matchers.h"
 #include "support/temp_dir.h"
 #include "tenon/checkpoint.h"

@@ -1,11 +1,16 @@
 #include "tenon/checkpoint.h"
 
+#include <filesystem>
+
 #include "io/files.h"
 #include "support/matchers.h"
 #include "support/temp_dir.h"
+#include "tenon/save.h"
 
 namespace tenon {
 namespace {
+
+namespace fs = std::filesystem;
 
 const std::string kLinear = fixture("torch-2.14.1/linear_sd.pth");
 
@@ -96,6 +101,42 @@ TEST(Checkpoint, FoldersAndIndexFilesAreOneCheckpoint) {
     EXPECT_TRUE(equal(value.as_tensor(), mapped.find(key)->as_tensor()));
   expect_error<FormatError>([] { load(fixture("")); }, "folder without");
   expect_error<IoError>([] { load("/nowhere/at.all"); }, "No such file");
+}
+
+// What transformers takes of a folder: safetensors before .bin, and a whole file before an index.
+TEST(Checkpoint, SafetensorsAreTakenBeforeOtherFilesOfAFolder) {
+  const TempDir folder;
+  const auto state = [](int fill) {
+    return Value::dict({{"a", full({100}, fill)}, {"b", full({100}, fill)}});
+  };
+  const auto found = [&] { return load(folder.file("")).find("a")->as_tensor()[0].item<double>(); };
+  save(state(1), folder.file("pytorch_model.bin"), {.format = FileFormat::pth});
+  EXPECT_EQ(found(), 1);
+  fs::remove(folder.file("pytorch_model.bin"));
+  save(state(2), folder.file(""), {.format = FileFormat::pth, .shard_size = 800});
+  EXPECT_EQ(found(), 2);
+  save(state(3), folder.file("model.safetensors"));
+  EXPECT_EQ(found(), 3);
+  fs::remove(folder.file("model.safetensors"));
+  save(state(4), folder.file(""), {.format = FileFormat::safetensors, .shard_size = 800});
+  EXPECT_EQ(found(), 4);
+}
+
+// As transformers does, which looks for the whole file first.
+TEST(Checkpoint, AWholeFileIsTakenBeforeAnIndexBesideIt) {
+  for (const FileFormat format : {FileFormat::safetensors, FileFormat::pth}) {
+    const TempDir folder;
+    const std::string whole = format == FileFormat::pth ? "pytorch_model.bin" : "model.safetensors";
+    const std::string index = whole + ".index.json";
+    const Value state = Value::dict({{"a", full({100}, 1)}, {"b", full({100}, 2)}});
+    save(state, folder.file(""), {.format = format, .shard_size = 800});
+    save(Value::dict({{"a", full({100}, 3)}, {"b", full({100}, 4)}}), folder.file(whole),
+         {.format = format});
+    for (const char* name : {"", "."})
+      EXPECT_EQ(load(folder.file(name)).find("a")->as_tensor()[0].item<double>(), 3);
+    EXPECT_EQ(load(folder.file(index)).find("a")->as_tensor()[0].item<double>(), 1);
+    EXPECT_EQ(load(folder.file(whole)).find("a")->as_tensor()[0].item<double>(), 3);
+  }
 }
 
 TEST(Checkpoint, DamagedBytesAreFoundWhenTheyAreRead) {

@@ -1,8 +1,8 @@
-#include "io/compression.h"
+#include "io/zip/compression.h"
 
 #include <random>
 
-#include "io/crc32_fold.h"
+#include "io/zip/crc32_fold.h"
 #include "support/matchers.h"
 
 namespace tenon {

@@ -2,7 +2,7 @@
 #include <filesystem>
 
 #include "io/hand_made.h"
-#include "io/tensors.h"
+#include "io/read/tensors.h"
 #include "support/matchers.h"
 #include "support/temp_dir.h"
 #include "tenon/checkpoint.h"

@@ -11,7 +11,7 @@
 
 #include <gmock/gmock.h>
 
-#include "io/file_system.h"
+#include "io/write/file_system.h"
 #include "tenon/error.h"
 
 namespace tenon {

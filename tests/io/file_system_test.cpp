@@ -1,4 +1,4 @@
-#include "io/file_system.h"
+#include "io/write/file_system.h"
 
 #include <sys/mman.h>
 

@@ -1,5 +1,5 @@
 // What a file says of user-defined tensors is checked before their classes see it.
-#include "io/flattened.h"
+#include "io/read/flattened.h"
 
 #include <limits>
 

@@ -2,11 +2,11 @@
 #include <filesystem>
 #include <limits>
 
-#include "io/compact.h"
 #include "io/hand_made.h"
-#include "io/overlay.h"
-#include "io/records.h"
-#include "io/tensors.h"
+#include "io/read/records.h"
+#include "io/read/tensors.h"
+#include "io/write/compact.h"
+#include "io/write/overlay.h"
 #include "support/matchers.h"
 #include "support/temp_dir.h"
 #include "tenon/checkpoint.h"

@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "io/compression.h"
+#include "deflated.h"
+#include "io/zip/compression.h"
 #include "support/program_archive.h"
 
 namespace tenon::hand_made {
@@ -70,23 +71,26 @@ struct Archive {
   std::string byte_order = "little";
   std::size_t alignment = 64;  // of storages, as PyTorch has it
   std::uint64_t inflated = 0;  // if not 0, storages are said to be so many bytes, deflated
+  bool deflates = false;       // the program and storages are deflated
 
   std::string bytes() const {
     std::string out, directory;
     std::size_t count = 0;
     const auto add = [&](const std::string& name, const std::string& data, bool is_storage) {
       const std::string full = "archive/" + name;
-      const bool deflated = is_storage && inflated != 0;
+      const bool packs = deflates && (is_storage || name == "data.pkl");
+      const bool announced = is_storage && inflated != 0;
+      const std::string stored = packs ? deflated(data) : data;
       const std::string facts =
-          little(0, 2) + little(deflated ? 8 : 0, 2) + little(0, 4) +
-          little(crc32(std::as_bytes(std::span(data))), 4) + little(data.size(), 4) +
-          little(deflated ? inflated : data.size(), 4) + little(full.size(), 2);
+          little(0, 2) + little(packs || announced ? 8 : 0, 2) + little(0, 4) +
+          little(crc32(std::as_bytes(std::span(data))), 4) + little(stored.size(), 4) +
+          little(announced ? inflated : data.size(), 4) + little(full.size(), 2);
       const std::size_t start = out.size(), behind = start + 30 + full.size() + 4;
       const std::size_t align = is_storage ? alignment : 1;
       const std::size_t padding = (align - behind % align) % align;
       directory += "PK\1\2" + little(0, 4) + facts + little(0, 12) + little(start, 4) + full;
       out += "PK\3\4" + little(0, 2) + facts + little(padding + 4, 2) + full + "FB" +
-             little(padding, 2) + std::string(padding, 'Z') + data;
+             little(padding, 2) + std::string(padding, 'Z') + stored;
       ++count;
     };
     add("data.pkl", "\x80\x02" + value + ".", false);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/visible.h"
-#include "io/pickle.h"
+#include "io/pickle/pickle.h"
 #include "support/matchers.h"
 #include "support/program_archive.h"
 #include "support/temp_dir.h"
@@ -107,6 +107,35 @@ TEST(Messages, OfFiles) {
     const std::string index = folder.write("model.safetensors.index.json",
                                            "{\"weight_map\": {\"w\": \"b" + kNames[1] + "\"}}");
     expect_safe([&] { load(index); });
+  }
+}
+
+// Types of objects in files, which nearly every message about a value has.
+TEST(Messages, OfTypes) {
+  for (const std::string& name : {kNames[0], kNames[1], kNames[2], "a\nb"s, "a\tb"s}) {
+    const Value object = Value::object(name, Value::tuple({}), Value());
+    const Value dict = Value::dict({{"a", object}});
+    EXPECT_EQ(object.repr(), visible(object.repr()));
+    expect_safe([&] { static_cast<void>(object.as_string()); });
+    expect_safe([&] { static_cast<void>(object.entries()); });
+    expect_safe([&] { const StateDict names(object); });
+    const TempDir folder;
+    expect_safe([&] { save(object, folder.file("x.pth")); });
+    expect_safe([&] { save(Value::set({object}), folder.file("x.pth")); });
+    expect_safe([&] { save(Value::dict({{object, 1}}), folder.file("x.pth")); });
+    expect_safe([&] { save(dict, folder.file("x"), {.shard_size = 100}); });
+  }
+  const std::string longest(1'000'000, 'n');
+  EXPECT_LT(Value::object(longest, Value::tuple({}), Value()).type_name().size(), 210u);
+}
+
+// Values that are not found: names of files, and of what is in them.
+TEST(Messages, OfPaths) {
+  const TempDir folder;
+  for (const std::string& name : {kNames[0], kNames[1], kNames[2], "a\nb"s}) {
+    const std::string file = folder.file(name);
+    save(Value::dict({{name, 1}}), file);
+    expect_safe([&] { load(file, {.path = "zz" + name}); });
   }
 }
 

@@ -1,4 +1,4 @@
-#include "io/pickle.h"
+#include "io/pickle/pickle.h"
 
 #include "support/matchers.h"
 

@@ -1,6 +1,7 @@
 // What a pickle says is what Python's own unpickler makes of it, or is refused.
 #include "support/matchers.h"
 #include "support/program_archive.h"
+#include "support/wrappers.h"
 #include "tenon/checkpoint.h"
 #include "tenon/save.h"
 
@@ -66,6 +67,47 @@ TEST(PythonValues, WhatCannotBeAKeyIsRefused) {
   EXPECT_THROW(read("\x8f(]\x90"), FormatError);
 }
 
+TEST(PythonValues, PairsOfAnOrderedDictHaveKeysThatCanBeKeys) {
+  const std::string ordered = program::global("collections", "OrderedDict");
+  const std::string array = program::global("builtins", "bytearray") + "B\1\0\0\0x\x85R"s;
+  const auto of_pair = [&](const std::string& pair) { return ordered + "](" + pair + "e\x85R"; };
+  EXPECT_THROW(read(of_pair(array + "K\1\x86")), FormatError);
+  EXPECT_THROW(read(of_pair("](" + array + "K\1e")), FormatError);
+  EXPECT_THROW(read(of_pair(array + "\x85K\1\x86")), FormatError);
+  EXPECT_THROW(read(ordered + array + "K\1\x86\x85\x85R"), FormatError);
+  // Values can be anything.
+  EXPECT_EQ(read(of_pair("K\1" + array + "\x86")).repr(), "OrderedDict({1: b'x'})");
+}
+
+// A layout and a scheme of quantisation are there once, whoever asks for them.
+TEST(PythonValues, WhatIsThereOnceIsOneItemOfASet) {
+  const auto layout = [](const std::string& name) {
+    return program::global("torch.serialization", "_get_layout") + program::text(name) + "\x85R";
+  };
+  const std::string affine = program::global("torch", "per_tensor_affine");
+  const std::string items = layout("torch.strided") + layout("torch.strided") +
+                            layout("torch.sparse_coo") + affine + affine +
+                            program::global("torch", "per_channel_affine");
+  EXPECT_EQ(read("\x8f(" + items + "\x90").items().size(), 4u);
+  // And so is a name that is read inert, but not what calling it has made.
+  const std::string name = program::global("m", "A");
+  const auto inert = Checkpoint::open(
+      program_archive("\x80\x04\x8f(" + name + name + name + ")R" + name + ")R\x90."),
+      {.inert = true});
+  EXPECT_EQ(inert.load().items().size(), 3u);
+}
+
+// Whatever the order of their items is, and how they were made.
+TEST(PythonValues, SetsOfSetsHaveEachOnce) {
+  const std::string frozen = program::global("builtins", "frozenset");
+  const auto of = [&](const std::string& items) { return frozen + "(" + items + "t\x85R"; };
+  const std::string one = of("K\1K\2"), same = of("K\2\x88"), nested = of(one + "K\5"),
+                    again = of("K\5" + same);
+  EXPECT_EQ(read("\x8f(" + one + nested + same + again + "\x90").repr(), "{{1, 2}, {{1, 2}, 5}}");
+  EXPECT_EQ(read("\x8f(" + of("K\1") + "K\1" + of("\x88") + of("") + of("") + "\x90").repr(),
+            "{{1}, 1, set()}");
+}
+
 TEST(PythonValues, StatesAreNotMerged) {
   const std::string ordered = program::global("collections", "OrderedDict");
   EXPECT_NO_THROW(read(ordered + ")R}" + program::text("a") + "Nsb"));
@@ -104,6 +146,44 @@ TEST(PythonValues, WhatIsNotReadIsNotWritten) {
   }
   EXPECT_THROW(save_to_memory(Value::big_integer(std::string(1025, '\x11'))), ValueError);
   EXPECT_NO_THROW(save_to_memory(Value::big_integer(std::string(1024, '\x11'))));
+}
+
+// They are read as dicts, which no set holds.
+TEST(PythonValues, WhatIsReadAsADictIsNotWrittenIntoASet) {
+  const Value counter =
+      Value::object("collections.Counter", Value::tuple({Value::dict({{"a", 1}})}), {});
+  const Value wrapper = make_tensor<ScaledTensor>(arange(3.0), 2.0);
+  for (const Value& odd : {counter, wrapper}) {
+    EXPECT_NO_THROW(save_to_memory(Value::list({odd})));
+    for (const Value& item : {odd, Value::set({odd})}) {
+      expect_error<ValueError>([&] { save_to_memory(Value::set({1, item})); }, "an item of a set");
+    }
+  }
+  // Others are tensors there as well.
+  const auto bytes = save_to_memory(Value::set({arange(3.0), uninitialized_parameter()}));
+  EXPECT_EQ(Checkpoint::open(bytes).load().items().size(), 2u);
+}
+
+TEST(PythonValues, AStorageIsNoItemOfASet) {
+  const std::string storage = "(" + program::text("storage") +
+                              program::global("torch", "FloatStorage") + program::text("0") +
+                              program::text("cpu") + "K\1tQ";
+  const auto read_with = [](const std::string& program) {
+    return Checkpoint::open(program_archive("\x80\x04" + program + ".", {std::string(4, '\0')}))
+        .load();
+  };
+  EXPECT_NO_THROW(read_with("](" + storage + "e"));
+  const std::string set = program::global("builtins", "set"),
+                    frozen = program::global("builtins", "frozenset");
+  for (const std::string& items :
+       {"\x8f(" + storage + "\x90", "\x8f(" + storage + "\x85\x90",
+        set + "](" + storage + "K\1e\x85R", frozen + storage + "\x85\x85R",
+        "(" + storage + "K\1\x91", "}" + storage + "\x85Ns", "}" + storage + "Ns",
+        set + "](" + storage + "\x85\x85" + "e\x85R"}) {
+    EXPECT_THROW(read_with(items), FormatError);
+  }
+  expect_error<FormatError>([&] { read_with("\x8f(" + storage + "\x90"); },
+                            "a storage as an item of a set");
 }
 
 TEST(PythonValues, ACallIsMadeOnceAndItsArgumentsAreShared) {

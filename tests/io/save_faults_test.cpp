@@ -9,7 +9,7 @@
 
 #include "io/faulty_file_system.h"
 #include "io/same_values.h"
-#include "io/saver.h"
+#include "io/write/saver.h"
 #include "support/matchers.h"
 #include "support/temp_dir.h"
 

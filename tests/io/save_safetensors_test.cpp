@@ -240,6 +240,25 @@ TEST(SaveSafetensors, TextsOfTheMetadataAreKept) {
   EXPECT_EQ(saved(back).size(), again.size());
 }
 
+// Every shard has a format, as other libraries want it; one that is no word is in the first alone.
+TEST(SaveSafetensors, ALongFormatIsNotInEveryShard) {
+  for (const std::string& format : {std::string(64, 'f'), std::string(65, 'f')}) {
+    const TempDir folder;
+    const Value texts = Value::dict({{"format", format}});
+    const Value state = Value::ordered_dict({{"a", arange(3.0)}, {"b", arange(4.0)}},
+                                            Value::dict({{"__metadata__", texts}}));
+    save(state, folder.file("out"), {.format = FileFormat::safetensors, .shard_size = 1});
+    const auto shard = [&](const char* number) {
+      return header_of(TempDir::read(
+          folder.file(std::string("out/model-0000") + number + "-of-00002.safetensors")));
+    };
+    const std::string later = format.size() == 64 ? format : "pt";
+    EXPECT_THAT(shard("1"), HasSubstr("\"format\":\"" + format + "\""));
+    EXPECT_THAT(shard("2"), HasSubstr("\"format\":\"" + later + "\""));
+    expect_same(state, load(folder.file("out")));
+  }
+}
+
 TEST(SaveSafetensors, AStateDictKeepsItsMetadata) {
   const Value state = load(fixture("torch-2.14.1/seq_sd.pt"));
   expect_same(state, read_back(saved(state)), {.shared_lists = false});
@@ -372,6 +391,27 @@ TEST(SaveSafetensors, ManyPartsOfOneStorageAreFoundQuicklyAndNotedOnce) {
   }
   EXPECT_THAT(notes_of(Value::dict(std::move(parts))), IsEmpty());
   EXPECT_LE(notes_of(Value::dict(std::move(windows))).size(), 20'000u);
+}
+
+// A view of wider elements moves its carrier forward, unless the carrier does not end with one.
+TEST(SaveSafetensors, EveryTensorBeginsWhereItsElementsMayLie) {
+  const Tensor odd = ones({9}, {.dtype = uint8}), even = ones({16}, {.dtype = uint8});
+  const Value state = Value::dict({{"odd", odd},
+                                   {"in_odd", odd.narrow(0, 0, 8).view(float64)},
+                                   {"even", even},
+                                   {"in_even", even.view(float64)},
+                                   {"half", ones({3}, {.dtype = float16})},
+                                   {"wide", ones({4}, {.dtype = float64})}});
+  const TempDir folder;
+  const std::string file = folder.file("x.safetensors");
+  save(state, file);
+  const Checkpoint checkpoint = Checkpoint::open(file);
+  for (const TensorFacts& facts : checkpoint.tensors()) {
+    if (facts.name.ends_with("odd")) continue;  // its bytes have no place that suits both
+    EXPECT_TRUE(checkpoint.storages()[facts.storage].mappable) << facts.name;
+  }
+  EXPECT_TRUE(
+      equal(load(file, {.mmap = true}).find("wide")->as_tensor(), ones({4}, {.dtype = float64})));
 }
 
 }  // namespace

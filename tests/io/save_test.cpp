@@ -9,9 +9,10 @@
 #include <set>
 #include <thread>
 
-#include "io/archive_plan.h"
 #include "io/files.h"
+#include "io/pickle/pickle_limits.h"
 #include "io/same_values.h"
+#include "io/write/archive_plan.h"
 #include "support/archive_id.h"
 #include "support/matchers.h"
 #include "support/temp_dir.h"
@@ -201,6 +202,19 @@ TEST(Save, MoreValuesOrStoragesThanAreReadAreRefused) {
   ReadMeter cost = ReadMeter::of_saving();
   expect_error<ValueError>([&] { plan_archive("archive", std::move(many), cost); },
                            "1000000 storages", ".shard_size");
+}
+
+// Written by the million, and then not read: io/pickle/pickle_limits.h.
+TEST(Save, MoreObjectsThanAreReadAreRefused) {
+  const Value tuple = Value::tuple({});
+  expect_error<ValueError>(
+      [&] { save_to_memory(Value::list(std::vector<Value>(kMostNodes, tuple))); },
+      "save: ", "8388608 objects", "tensors");
+  expect_error<ValueError>(
+      [&] { save_to_memory(Value::tuple(std::vector<Value>(kMostWaiting + 1, Value(1)))); },
+      "save: ", "8388608 values of a tuple");
+  const auto bytes = save_to_memory(Value::tuple(std::vector<Value>(100'000, tuple)));
+  EXPECT_EQ(Checkpoint::open(bytes).load().items().size(), 100'000u);
 }
 
 TEST(Save, IntoMemoryIsTheFileWithAnotherNameInside) {

@@ -260,7 +260,7 @@ def odd_names(folder):
     # Names that a replacement would take forever for.
     safetensors(folder / "long.safetensors", [("a" * (1 << 20), b"0000")])
     done = tenon("convert", "--rename-re", "a.*?b|a=c", folder / "long.safetensors", folder / "z.pth")
-    expect("renaming a name of a megabyte", done.returncode == 3 and "up to 4096" in done.stderr and len(done.stderr) < 1000, done)
+    expect("renaming a name of a megabyte", done.returncode == 3 and "up to 1024" in done.stderr and len(done.stderr) < 1000, done)
 
 
 def traced(folder):
@@ -410,10 +410,37 @@ def answers(folder):
     expect("shards over themselves", done.returncode == 0 and listed(shards) == ["model-00001-of-00001.safetensors", "model.safetensors.index.json"]
            and names(shards) == ["weight", "bias"], done)
     done = tenon("convert", "--shard-size", "20", "--to", "pth", PTH, shards)
-    expect("shards of the other kind beside them", done.returncode == 0 and len(listed(shards)) == 5
-           and names(shards / "pytorch_model.bin.index.json") == ["weight", "bias"], done)
+    expect("shards that nobody would read", done.returncode == 4 and "readers of the folder take this file" in done.stderr
+           and len(listed(shards)) == 2, done)
+    bins = folder / "bins"
+    done = tenon("convert", "--shard-size", "20", "--to", "pth", PTH, bins)
+    expect("shards of the other kind", done.returncode == 0 and len(listed(bins)) == 3 and names(bins) == ["weight", "bias"], done)
+    done = tenon("convert", "--shard-size", "20", PTH, bins)
+    expect("shards that are read first beside them", done.returncode == 0 and len(listed(bins)) == 6
+           and names(bins / "pytorch_model.bin.index.json") == ["weight", "bias"], done)
+    shutil.rmtree(bins)
     done = tenon("convert", "--shard-size", "20", NEW / "opt_adam.pt", folder / "none")
     expect("shards of what is no dict of tensors", done.returncode == 3 and listed(folder) == ["shards"], done)
+    # A folder behind a link is another's to be written into.
+    before = {name: (shards / name).read_bytes() for name in listed(shards)}
+    link = folder / "link"
+    link.symlink_to("shards")
+    empty = folder / "empty"
+    empty.mkdir()
+    other = folder / "other"
+    other.symlink_to(empty)
+    for out in (link, f"{link}/", other, f"{other}//"):
+        done = tenon("convert", "--shard-size", "20", PTH, out)
+        expect(f"shards behind a link {out}", done.returncode == 3 and "--force" in done.stderr and str(out).rstrip("/") in done.stderr
+               and listed(empty) == [] and {name: (shards / name).read_bytes() for name in listed(shards)} == before, done)
+    done = tenon("convert", "--force", "--shard-size", "20", PTH, f"{other}/")
+    expect("shards behind a link, forced", done.returncode == 0 and other.is_symlink() and len(listed(empty)) == 3
+           and names(empty) == ["weight", "bias"], done)
+    done = tenon("convert", "--dry-run", "--shard-size", "20", PTH, link)
+    expect("dry run of shards behind a link", done.returncode == 0, done)
+    for name in (link, other):
+        name.unlink()
+    shutil.rmtree(empty)
     shutil.rmtree(shards)
 
 

@@ -1,4 +1,4 @@
-#include "io/sha256.h"
+#include "io/support/sha256.h"
 
 #include "support/matchers.h"
 

@@ -1,6 +1,7 @@
 // State dicts in several files, and the index that holds them together.
-#include "io/shards.h"
+#include "io/write/shards.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <set>
@@ -242,6 +243,137 @@ TEST_P(Shards, MoreThanThereMayBeOpenFiles) {
   expect_error<ValueError>([&] { save(state, folder.file("sharded"), stopped); }, "enough");
   EXPECT_EQ(names_in(folder.file("sharded")), before);
   expect_same(state, load(folder.file("sharded")));
+}
+
+// While shards are written, their folder loses its name, which leads to `elsewhere` then.
+void move_away(const TempDir& folder, const std::string& leads_to) {
+  fs::rename(folder.file("sharded"), folder.file("moved"));
+  fs::create_directory_symlink(folder.file(leads_to), folder.file("sharded"));
+}
+
+TEST_P(Shards, AFolderThatBecomesALinkLeadsThemNowhere) {
+  const Value state = Value::dict({{"a", full({100}, 1)}, {"b", full({100}, 2)}});
+  for (const bool is_new : {false, true}) {
+    for (const bool replace : {false, true}) {
+      for (const std::uint64_t when : {1u, 801u, 1600u}) {
+        const TempDir folder;
+        const std::string path = folder.file("sharded");
+        fs::create_directory(folder.file("elsewhere"));
+        // What has the names of ours there stays.
+        folder.write("elsewhere/" + GetParam().shard(1, 2), "theirs");
+        if (!is_new) fs::create_directory(path);
+        if (!is_new) folder.write("sharded/notes.txt", "not ours");
+        SaveOptions options{
+            .format = GetParam().format, .shard_size = 800, .durable = false, .replace = replace};
+        bool moved = false;
+        options.watch.progress = [&](std::uint64_t done, std::uint64_t) {
+          if (done >= when && !std::exchange(moved, true)) move_away(folder, "elsewhere");
+        };
+        expect_error<IoError>([&] { save(state, path, options); }, path,
+                              "is another folder than the shards were written into");
+        EXPECT_THAT(names_in(folder.file("elsewhere")), ElementsAre(GetParam().shard(1, 2)));
+        EXPECT_EQ(TempDir::read(folder.file("elsewhere/" + GetParam().shard(1, 2))), "theirs");
+        EXPECT_EQ(names_in(folder.file("moved")),
+                  is_new ? std::set<std::string>() : std::set<std::string>{"notes.txt"});
+      }
+    }
+  }
+}
+
+TEST_P(Shards, AnotherFolderInTheirPlaceStaysAsItIs) {
+  const Value state = Value::dict({{"a", full({100}, 1)}, {"b", full({100}, 2)}});
+  const TempDir folder;
+  const std::string path = folder.file("sharded");
+  SaveOptions options{.format = GetParam().format, .shard_size = 800};
+  bool moved = false;
+  options.watch.progress = [&](std::uint64_t done, std::uint64_t) {
+    if (done == 0 || std::exchange(moved, true)) return;
+    fs::rename(path, folder.file("moved"));
+    fs::create_directory(path);
+  };
+  try {
+    save(state, path, options);
+    ADD_FAILURE() << "no exception";
+  } catch (const IoError& error) {
+    EXPECT_EQ(error.error_number(), ESTALE);
+  }
+  EXPECT_THAT(names_in(path), IsEmpty());
+  EXPECT_THAT(names_in(folder.file("moved")), IsEmpty());
+}
+
+TEST_P(Shards, AFolderThatIsMovedAndLinkedToIsTheSame) {
+  const Value state = Value::dict({{"a", full({100}, 1)}, {"b", full({100}, 2)}});
+  const TempDir folder;
+  const std::string path = folder.file("sharded");
+  fs::create_directory(path);
+  SaveOptions options{.format = GetParam().format, .shard_size = 800};
+  options.watch.progress = [&](std::uint64_t done, std::uint64_t) {
+    if (done != 0 && !fs::exists(folder.file("moved"))) move_away(folder, "moved");
+  };
+  save(state, path, options);
+  expect_same(state, load(path));
+  EXPECT_EQ(names_in(folder.file("moved")).size(), 3u);
+}
+
+TEST_P(Shards, WithoutReplacingALinkIsNotFollowed) {
+  const TempDir folder;
+  const std::string path = folder.file("link");
+  fs::create_directory(folder.file("real"));
+  fs::create_directory_symlink("real", path);
+  const Value state = Value::dict({{"a", full({100}, 1)}, {"b", full({100}, 2)}});
+  SaveOptions options{.format = GetParam().format, .shard_size = 800, .replace = false};
+  for (const std::string& name : {path, path + "/", path + "//"})
+    expect_error<IoError>([&] { save(state, name, options); }, path, "is a symbolic link");
+  EXPECT_THAT(names_in(folder.file("real")), IsEmpty());
+  fs::create_directory_symlink("nowhere", folder.file("dangling"));
+  expect_error<IoError>([&] { save(state, folder.file("dangling"), options); },
+                        "is a symbolic link");
+  options.replace = true;
+  save(state, path + "/", options);
+  EXPECT_TRUE(fs::is_symlink(path));
+  expect_same(state, load(folder.file("real")));
+}
+
+// Else the folder would go on being what it was.
+TEST(ShardsBesideAFile, AreNotWrittenWhereReadersTakeTheFile) {
+  const Value old = Value::dict({{"a", full({100}, 1)}, {"b", full({100}, 2)}});
+  const Value fresh = Value::dict({{"a", full({100}, 3)}, {"b", full({100}, 4)}});
+  struct {
+    const char* first;
+    FileFormat format;
+    bool refused;
+  } const cases[] = {{"model.safetensors", FileFormat::safetensors, true},
+                     {"pytorch_model.bin", FileFormat::safetensors, false},
+                     {"model.safetensors", FileFormat::pth, true},
+                     {"model.safetensors.index.json", FileFormat::pth, true},
+                     {"pytorch_model.bin", FileFormat::pth, true},
+                     {"pytorch_model.bin.index.json", FileFormat::safetensors, false}};
+  for (const auto& [first, format, refused] : cases) {
+    const TempDir folder;
+    const std::string name = first;
+    if (name.ends_with(".json")) {
+      const bool pth = name.starts_with("pytorch");
+      save(old, folder.file(""),
+           {.format = pth ? FileFormat::pth : FileFormat::safetensors, .shard_size = 800});
+    } else {
+      save(old, folder.file(name),
+           {.format = name.ends_with(".bin") ? FileFormat::pth : FileFormat::safetensors});
+    }
+    const auto before = names_in(folder.file(""));
+    for (const bool replace : {false, true}) {
+      const SaveOptions options{.format = format, .shard_size = 800, .replace = replace};
+      if (!refused) {
+        if (!replace) continue;
+        save(fresh, folder.file(""), options);
+        expect_same(fresh, load(folder.file("")));
+        continue;
+      }
+      expect_error<IoError>([&] { save(fresh, folder.file(""), options); }, name,
+                            "readers of the folder take this file and not the shards");
+      EXPECT_EQ(names_in(folder.file("")), before);
+      expect_same(old, load(folder.file("")));
+    }
+  }
 }
 
 TEST(TextThatIsNoIndex, IsNotCalledOne) {

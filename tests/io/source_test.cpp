@@ -1,4 +1,4 @@
-#include "io/source.h"
+#include "io/read/source.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

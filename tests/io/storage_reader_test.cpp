@@ -1,10 +1,10 @@
-#include "io/storage_reader.h"
+#include "io/read/storage_reader.h"
 
 #include <cstring>
 #include <random>
 
-#include "io/compression.h"
-#include "io/source.h"
+#include "io/read/source.h"
+#include "io/zip/compression.h"
 #include "support/matchers.h"
 #include "tenon/error.h"
 

@@ -114,6 +114,35 @@ TEST(Storages, DescriptionsThatDisagreeAreRefused) {
   expect_error<FormatError>([&] { two(floats, hand::storage("FloatStorage", "0", 3)); }, "12");
 }
 
+// PyTorch finds what it has made by the key alone, wherever it is said to be then.
+TEST(Storages, OneThatIsSaidToBeOnMetaIsTheOneOfItsEntry) {
+  const auto storage = [](const std::string& where, std::int64_t numel) {
+    return hand::tuple({hand::text("storage"), hand::global("torch", "FloatStorage"),
+                        hand::text("0"), hand::text(where), hand::number(numel)}) +
+           "Q";
+  };
+  const auto archive = [&](const std::string& a, const std::string& b, bool has_entry) {
+    return hand::Archive{
+        hand::dict({{"a", hand::tensor(a, 0, {1}, {1})}, {"b", hand::tensor(b, 0, {1}, {1})}}),
+        has_entry ? std::vector<std::pair<std::string, std::string>>{{"0", "abcdefgh"}}
+                  : std::vector<std::pair<std::string, std::string>>{}}
+        .bytes();
+  };
+  const auto opened = [](const std::string& bytes) {
+    return Checkpoint::open(std::as_bytes(std::span(bytes))).load();
+  };
+  const std::string cpu = storage("cpu", 2), meta = storage("meta", 2);
+  for (const auto& bytes : {archive(cpu, meta, true), archive(meta, cpu, true)})
+    expect_error<FormatError>([&] { opened(bytes); }, "storage 0", "on two devices");
+  expect_error<FormatError>([&] { opened(archive(meta, storage("meta", 3), true)); }, "storage 0");
+  for (const bool has_entry : {false, true}) {
+    const Value both = opened(archive(meta, meta, has_entry));
+    const Tensor a = both.find("a")->as_tensor(), b = both.find("b")->as_tensor();
+    EXPECT_TRUE(a.is_meta());
+    EXPECT_TRUE(b.is_meta());
+  }
+}
+
 TEST(Storages, OneWithoutBytesIsOfAnyDType) {
   const TempDir dir;
   const std::string one =

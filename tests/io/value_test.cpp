@@ -30,5 +30,40 @@ TEST(Value, BytesSetsAndObjectsShowAsInPython) {
   EXPECT_EQ(Value::dict({}, Value::dict({{"_metadata", 1}})).attributes().entries().size(), 1u);
 }
 
+// A tuple that is in itself twice, so many times over: compared place by place it takes for ever.
+Value doubled(Value value, int levels) {
+  for (int i = 0; i < levels; ++i) value = Value::tuple({value, value});
+  return value;
+}
+
+TEST(Value, KeysThatShareTheirPartsAreComparedAndHashedOnce) {
+  const Value one = doubled(1, 100), same = doubled(1.0, 100), other = doubled(2, 100);
+  const Value few = Value::dict({{one, "one"}, {other, "other"}, {same, "same"}});
+  EXPECT_EQ(few.entries().size(), 2u);
+  EXPECT_EQ(few.find(one)->as_string(), "same");
+  std::vector<Value::Entry> entries{{one, 1}, {other, 2}};
+  for (int i = 0; i < 20; ++i) entries.emplace_back(Value::tuple({same, i % 10}), i);
+  const Value many = Value::dict(std::move(entries));
+  EXPECT_EQ(many.entries().size(), 12u);
+  EXPECT_EQ(many.find(Value::tuple({one, 3}))->as_int(), 13);
+  EXPECT_EQ(many.find(Value::tuple({other, 3})), nullptr);
+}
+
+TEST(Value, KeysOfMoreThanAThousandLevelsAreAnError) {
+  Value deep = 1, other = 1;
+  for (int i = 0; i < 2000; ++i) {
+    deep = Value::tuple({deep});
+    other = Value::tuple({other});
+  }
+  EXPECT_THROW(Value::dict({{deep, 1}, {other, 2}}), ValueError);
+}
+
+TEST(Value, AShownIntegerThatIsInManyPlacesIsPutIntoDigitsOnce) {
+  const Value large = Value::big_integer(std::string(1024, '\x7f'));
+  const std::string digits = large.digits();
+  EXPECT_EQ(Value::list(std::vector<Value>(3, large)).repr(),
+            "[" + digits + ", " + digits + ", " + digits + "]");
+}
+
 }  // namespace
 }  // namespace tenon

@@ -1,5 +1,5 @@
 // Tensors that are made of several are written if they will be read.
-#include "io/written_composites.h"
+#include "io/pickle/written_composites.h"
 
 #include "io/files.h"
 #include "support/matchers.h"

@@ -1,13 +1,17 @@
 // Properties of everything that can be written: a file of ours says nothing but what the lists of
 // support/written_file.cpp have, we read it ourselves, and it holds what was saved.
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <random>
 
 #include "io/files.h"
 #include "io/same_values.h"
 #include "support/random_values.h"
 #include "support/temp_dir.h"
+#include "support/wrappers.h"
 #include "support/written_file.h"
 #include "tenon/convert.h"
 #include "tenon/save.h"
@@ -174,6 +178,159 @@ TEST(WrittenFiles, WhatIsWrittenIsNotTooDeepToRead) {
   }
 }
 
+// A chain of so many levels of all kinds, some of which are used again elsewhere.
+Value random_chain(std::mt19937& random, int levels) {
+  std::vector<Value> made;  // of the chain, to come again
+  const Value names[] = {Value("a"), Value(1), Value("_metadata")};
+  Value chain = std::vector<Value>{1, zeros({1}), Value(Device("cuda:1")), Value(float32),
+                                   Value::set({1})}[random() % 5];
+  for (int level = 0; level < levels; ++level) {
+    const Value other = made.empty() || random() % 8 != 0 ? Value(2) : made[random() % made.size()];
+    switch (random() % 60) {
+      case 0: {
+        const Tensor tensor = zeros({1});
+        tensor.set_attribute("a", chain);
+        chain = tensor;
+        break;
+      }
+      case 1: {
+        const Tensor tensor = nn::make_parameter(zeros({1}));
+        tensor.set_attribute("a", Value::list({chain, other}));
+        chain = tensor;
+        break;
+      }
+      case 2:
+        chain = Value::ordered_dict({{"k", other}}, Value::dict({{names[random() % 3], chain}}));
+        break;
+      case 3:
+        chain = Value::ordered_dict(
+            {}, Value::dict(
+                    {{"_metadata", Value::ordered_dict({{"m", Value::dict({{"v", chain}})}})}}));
+        break;
+      case 4: {
+        const Value counts = Value::dict({{"a", chain}});
+        chain = Value::object("collections.Counter", Value::tuple({counts}), {});
+        break;
+      }
+      case 5: {
+        const Tensor wrapper =
+            make_tensor<ScaledTensor>(chain.is_tensor() ? chain.as_tensor() : zeros({1}), 2.0);
+        chain = Value::list({wrapper, chain});
+        break;
+      }
+      case 6: chain = Value::ordered_dict({{"k", chain}, {"l", other}}); break;
+      default:
+        switch (random() % 3) {
+          case 0: chain = Value::list({other, chain}); break;
+          case 1: chain = Value::tuple({chain, other}); break;
+          default: chain = Value::dict({{"k", chain}, {"l", other}});
+        }
+    }
+    if (random() % 4 == 0) made.push_back(chain);
+  }
+  return chain;
+}
+
+TEST(WrittenFiles, ARandomTreeNearTheDepthThatIsReadIsRefusedOrRead) {
+  int written = 0, refused = 0;
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    std::mt19937 random(seed);
+    const Value chain = random_chain(random, 700 + static_cast<int>(random() % 310));
+    const auto file = saved(chain, FileFormat::pth);
+    ++(file ? written : refused);
+    if (!file) continue;
+    ASSERT_EQ(wrong_with(*file, FileFormat::pth, chain, false), "") << seed;
+  }
+  EXPECT_GT(written, 20);
+  EXPECT_GT(refused, 20);
+}
+
+// What is written once and used deeper is as deep as there.
+TEST(WrittenFiles, WhatIsSharedIsNotTooDeepToRead) {
+  for (const int shared_levels : {1, 300, 600}) {
+    Value shared = Value::list({1});
+    for (int level = 1; level < shared_levels; ++level) shared = Value::list({shared});
+    const Tensor tensor = zeros({1});
+    tensor.set_attribute("a", shared);
+    for (const Value& bottom :
+         {shared, Value(tensor), Value::ordered_dict({}, Value::dict({{"x", shared}}))}) {
+      int written = 0, refused = 0;
+      for (int levels = 984 - shared_levels; levels <= 1001 - shared_levels; ++levels) {
+        Value tree = bottom;
+        for (int level = 0; level < levels; ++level) tree = Value::list({tree});
+        tree = Value::list({bottom, tree});
+        const auto file = saved(tree, FileFormat::pth);
+        ++(file ? written : refused);
+        if (file) {
+          EXPECT_EQ(wrong_with(*file, FileFormat::pth, tree, false), "") << levels;
+        }
+      }
+      EXPECT_GT(written, 0) << shared_levels;
+      EXPECT_GT(refused, 0) << shared_levels;
+    }
+  }
+}
+
+// Only a tensor can be given what it is in.
+TEST(WrittenFiles, AValueThatContainsItselfIsRefused) {
+  const auto expect_refused = [](const Value& value, const Tensor& tensor) {
+    EXPECT_THROW(save_to_memory(value), ValueError);
+    tensor.set_attribute("a", Value());
+    EXPECT_NO_THROW(save_to_memory(value));
+  };
+  for (const bool is_parameter : {false, true}) {
+    const auto made = [&] { return is_parameter ? nn::make_parameter(zeros({2})) : zeros({2}); };
+    const auto held = [&](const std::function<Value(const Tensor&)>& around) {
+      const Tensor tensor = made();
+      const Value value = around(tensor);
+      tensor.set_attribute("a", value);
+      expect_refused(value, tensor);
+    };
+    held([](const Tensor& tensor) { return tensor; });
+    held([](const Tensor& tensor) { return Value::list({tensor}); });
+    held([](const Tensor& tensor) { return Value::list({1, Value::dict({{"k", tensor}})}); });
+    held([](const Tensor& tensor) { return Value::tuple({tensor}); });
+    held([](const Tensor& tensor) { return Value::set({tensor}); });
+    held([](const Tensor& tensor) { return Value::ordered_dict({{"k", tensor}}); });
+    held([](const Tensor& tensor) {
+      return Value::ordered_dict({}, Value::dict({{"x", Value::list({tensor})}}));
+    });
+    held([](const Tensor& tensor) {
+      return Value::ordered_dict(
+          {},
+          Value::dict({{"_metadata", Value::ordered_dict({{"", Value::dict({{"t", tensor}})}})}}));
+    });
+    held([](const Tensor& tensor) { return Value(make_tensor<ScaledTensor>(tensor, 2.0)); });
+  }
+  // Twice in one place is no circle.
+  const Tensor tensor = zeros({2});
+  const Value list = Value::list({1});
+  tensor.set_attribute("a", list);
+  EXPECT_NO_THROW(save_to_memory(Value::list({list, tensor, list})));
+}
+
+TEST(WrittenFiles, KeysOfMetadataAreThoseThatAreRead) {
+  for (const Value& odd : {Value(std::nan("")), Value(1e300), Value::list({}), Value(zeros({1})),
+                           Value::tuple({Value::set({})})}) {
+    const Value notes[] = {
+        Value::dict({{odd, 1}}),
+        Value::dict({{"_metadata", Value::ordered_dict({{odd, Value::dict({})}})}}),
+        Value::dict({{"_metadata", Value::dict({{odd, Value::dict({})}})}}),
+        Value::dict({{"_metadata", Value::ordered_dict({{"", Value::dict({{odd, 1}})}})}}),
+        Value::dict({{"_metadata", Value::ordered_dict({{"", Value::ordered_dict({{odd, 1}})}})}}),
+        Value::dict({{"_metadata",
+                      Value::ordered_dict({}, Value::dict({{"x", Value::dict({{odd, 1}})}}))}})};
+    for (const Value& attributes : notes) {
+      EXPECT_THROW(save_to_memory(Value::ordered_dict({{"a", 1}}, attributes)), ValueError)
+          << odd << attributes;
+    }
+  }
+  const Value fine = Value::ordered_dict(
+      {{"a", 1}},
+      Value::dict({{"_metadata", Value::ordered_dict({{1, Value::dict({{2.5, 1}})}})}, {3, 4}}));
+  expect_same(fine, Checkpoint::open(save_to_memory(fine)).load());
+}
+
 // ---- what others wrote
 
 std::vector<fs::path> files_below(const fs::path& folder) {
@@ -185,8 +342,8 @@ std::vector<fs::path> files_below(const fs::path& folder) {
   return files;
 }
 
-// Loads the file, if it opens, and looks at what is written of it. (What load() reads and no list of
-// tensors can be made of, as two of them would have one name, is written as well.)
+// Loads the file, if it opens, and looks at what is written of it. (What load() reads and no list
+// of tensors can be made of, as two of them would have one name, is written as well.)
 int save_again(const fs::path& path, bool inert) {
   Value value;
   try {

@@ -1,5 +1,5 @@
 // Names from elsewhere never become operations of what we write: Note [Names in what we write].
-#include "io/pickle_writer.h"
+#include "io/pickle/pickle_writer.h"
 #include "support/matchers.h"
 #include "support/program_archive.h"
 #include "tenon/checkpoint.h"

@@ -35,8 +35,8 @@ TEST(Cast, QuantisedElementsAreNotNumbers) {
   expect_error<DTypeError>([] { Cast(quint8, uint8); }, "torch.quint8");
 }
 
-// Every float in a coarse sweep of all bit patterns, at every offset from a multiple of 64 bytes, kept
-// in the caches and streamed past them.
+// Every float in a coarse sweep of all bit patterns, at every offset from a multiple of 64 bytes,
+// kept in the caches and streamed past them.
 TEST(Cast, PackedRowsHaveTheBitsOfOneByOne) {
   const auto check = [](DType narrow, auto type) {
     using Narrow = decltype(type);

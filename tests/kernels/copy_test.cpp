@@ -10,7 +10,8 @@
 namespace tenon {
 namespace {
 
-// Strides of a packed tensor whose dimensions lie in memory in this order, slowest first, with gaps.
+// Strides of a packed tensor whose dimensions lie in memory in this order, slowest first, with
+// gaps.
 Dims strides_in(const Dims& shape, const std::vector<std::size_t>& order, std::int64_t gap) {
   Dims strides = shape;
   std::int64_t next = gap;

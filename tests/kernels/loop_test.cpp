@@ -9,7 +9,8 @@ namespace {
 
 std::byte* nowhere() { return reinterpret_cast<std::byte*>(std::uintptr_t{1} << 40); }
 
-// Where operand 0 is visited, in bytes from its beginning, cut into pieces of the numbers [begin, end).
+// Where operand 0 is visited, in bytes from its beginning, cut into pieces of the numbers [begin,
+// end).
 template <std::size_t N>
 std::multiset<std::ptrdiff_t> visited(const Loop<N>& loop, std::int64_t pieces = 1) {
   std::multiset<std::ptrdiff_t> places;

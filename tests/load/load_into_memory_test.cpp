@@ -3,6 +3,7 @@
 #include "support/matchers.h"
 #include "support/temp_dir.h"
 #include "support/wrappers.h"
+#include "tenon/extend.h"
 #include "tenon/tenon.h"
 
 namespace tenon {

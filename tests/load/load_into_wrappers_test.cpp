@@ -1,6 +1,7 @@
 // User-defined tensors that a file holds: load_into reads them back as load and load_state_dict do.
 #include "support/matchers.h"
 #include "support/temp_dir.h"
+#include "tenon/extend.h"
 #include "tenon/tenon.h"
 
 namespace tenon {
@@ -170,8 +171,8 @@ TEST_P(LoadIntoWrappers, AreChosenByTheirNamesAndNotByTheirParts) {
   EXPECT_THAT(report.missing_keys, testing::ElementsAre("weight"));
 }
 
-// Its class has numbers of float32 whatever they are asked to be, so the dtype of the result is that
-// of the class's answer.
+// Its class has numbers of float32 whatever they are asked to be, so the dtype of the result is
+// that of the class's answer.
 TEST_P(LoadIntoWrappers, BecomeWhatIsAskedForWhateverTheModuleHas) {
   const nn::SwapOnConversionScope swap(GetParam().swap);
   const auto net = target(GetParam().has);

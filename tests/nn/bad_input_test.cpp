@@ -1,5 +1,5 @@
-// What layers say of an input that does not fit: both shapes, or dtypes, or devices, and which layer
-// it was.
+// What layers say of an input that does not fit: both shapes, or dtypes, or devices, and which
+// layer it was.
 #include "support/matchers.h"
 #include "tenon/tenon.h"
 

@@ -1,5 +1,6 @@
-// User code that changes a container while something is put into it: registration hooks, and the
-// detach of a user-defined tensor that becomes a parameter.
+// User code that changes a container while something is put into it or taken out: registration
+// hooks, the detach of a user-defined tensor that becomes a parameter, destructors of modules, and
+// deleters.
 #include <functional>
 #include <memory>
 #include <string>
@@ -64,6 +65,48 @@ TEST(ModuleDictUserCode, ThatDestroysEitherOneIsAnErrorOrNothing) {
   ModuleDict<>& itself = *to;
   EXPECT_THAT(message_of<Error>([&] { itself.update(other); }),
               HasSubstr("was destroyed by user code"));
+}
+
+// Does it when it goes.
+struct Dying final : Layer {
+  explicit Dying(std::function<void()> last) : last(std::move(last)) {}
+  ~Dying() override {
+    if (last) last();
+  }
+  std::function<void()> last;
+
+ protected:
+  Tensor forward(const Tensor& x) override { return x; }
+};
+
+TEST(ModuleDictUserCode, InADestructorMayAddToADictThatIsCleared) {
+  ModuleDict<> dict;
+  dict.set("a", std::make_shared<Dying>([&] {
+             dict.remove("b");
+             for (int i = 0; i < 40; ++i) dict.set("more" + std::to_string(i), make<ReLU>());
+           }));
+  for (const char* name : {"b", "c"}) dict.set(name, make<ReLU>());
+  dict.clear();
+  EXPECT_EQ(dict.size(), 40U);
+}
+
+TEST(ModuleDictUserCode, InADestructorThatDestroysADictThatIsClearedIsAnError) {
+  auto dict = std::make_unique<ModuleDict<>>();
+  ModuleDict<>& itself = *dict;
+  dict->set("a", std::make_shared<Dying>([&] { dict.reset(); }));
+  dict->set("b", make<ReLU>());
+  EXPECT_THAT(message_of<Error>([&] { itself.clear(); }), HasSubstr("was destroyed by user code"));
+}
+
+TEST(ParameterDictUserCode, InADeleterThatDestroysADictThatIsClearedIsAnError) {
+  auto dict = std::make_unique<ParameterDict>();
+  ParameterDict& itself = *dict;
+  dict->set("a", from_blob(new float[1]{1}, {1}, {.deleter = [&](void* memory) {
+                             delete[] static_cast<float*>(memory);
+                             dict.reset();
+                           }}));
+  dict->set("b", ones({1}));
+  EXPECT_THAT(message_of<Error>([&] { itself.clear(); }), HasSubstr("was destroyed by user code"));
 }
 
 // Tensors that become parameters.

@@ -2,7 +2,7 @@
 #include "support/matchers.h"
 #include "support/modules.h"
 #include "support/wrappers.h"
-#include "tenon/saved_tensor.h"
+#include "tenon/extend/saved_tensor.h"
 
 namespace tenon::nn {
 namespace {

@@ -432,5 +432,23 @@ TEST(Hooks, MayOwnWhatRemovesThem) {
   EXPECT_NO_THROW(layer(ones({1})));
 }
 
+// As a lazy module removes its own, by their number.
+TEST(Hooks, MayOwnWhatDestroysTheModuleThatRemovesThem) {
+  struct Layer1 final : Layer {
+    using Layer::remove_forward_pre_hook;
+    Tensor forward(const Tensor& x) override { return x; }
+  };
+  struct Destroys {
+    std::unique_ptr<Layer1>* layer;
+    explicit Destroys(std::unique_ptr<Layer1>& one) : layer(&one) {}
+    ~Destroys() { layer->reset(); }
+  };
+  auto layer = std::make_unique<Layer1>();
+  const RemovableHandle handle = layer->register_forward_pre_hook(
+      [held = std::make_shared<Destroys>(layer)](Module&, std::tuple<Tensor>&) {});
+  layer->remove_forward_pre_hook(handle.id());
+  EXPECT_EQ(layer, nullptr);
+}
+
 }  // namespace
 }  // namespace tenon::nn

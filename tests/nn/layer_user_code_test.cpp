@@ -1,6 +1,6 @@
-// User code in the middle of a layer's call: operators of user-defined parameters, hooks of children,
-// activations, the handler of warnings. At every step it destroys the layer, or takes its parameters
-// and children away. Sanitizers find what is not expected here.
+// User code in the middle of a layer's call: operators of user-defined parameters, hooks of
+// children, activations, the handler of warnings. At every step it destroys the layer, or takes its
+// parameters and children away. Sanitizers find what is not expected here.
 #include <algorithm>
 #include <any>
 #include <functional>

@@ -61,6 +61,60 @@ TEST(LazyState, HasTheTensorsThemselves) {
   EXPECT_EQ(state.metadata().repr(), "OrderedDict({'': {'version': 2}})");
 }
 
+TEST(LazyState, DetachesWhatHasAShapeUnlessItIsToBeTheTensorsThemselves) {
+  LazyLinear linear(4);
+  linear.load_state_dict(state_of({{"bias", Value(ones({4}))}}), {.strict = false});
+  ASSERT_TRUE(is_lazy(linear.weight));
+  const StateDict detached = linear.state_dict();
+  EXPECT_TRUE(detached.tensor("weight").is(linear.weight));
+  EXPECT_FALSE(detached.tensor("bias").is(linear.bias));
+  EXPECT_FALSE(detached.tensor("bias").requires_grad());
+  EXPECT_EQ(detached.tensor("bias").data_ptr(), linear.bias->data_ptr());
+  const StateDict kept = linear.state_dict({.keep_vars = true});
+  EXPECT_TRUE(kept.tensor("weight").is(linear.weight));
+  EXPECT_TRUE(kept.tensor("bias").is(linear.bias));
+}
+
+TEST(LazyState, HasNoBuffersThatAreNotPersistentWhetherTheyHaveAShapeOrNot) {
+  class Buffers final : public Lazy<Layer> {
+   public:
+    Buffers() {
+      register_buffer("lazy", uninitialized_buffer());
+      register_buffer("lazy_unsaved", uninitialized_buffer(), {.persistent = false});
+      register_buffer("plain", ones({2}));
+      register_buffer("plain_unsaved", ones({2}), {.persistent = false});
+      register_buffer("none", Tensor());
+    }
+
+   protected:
+    void initialize_parameters(const Tensor& /*x*/) override {}
+    Tensor forward(const Tensor& x) override { return x; }
+  };
+  const Buffers buffers;
+  EXPECT_THAT(keys_of(buffers.state_dict()), ElementsAre("lazy", "plain"));
+  EXPECT_THAT(keys_of(buffers.state_dict({.keep_vars = true})), ElementsAre("lazy", "plain"));
+}
+
+TEST(LazyState, ThatWasLoadedIsOfItsOwnSizesAndNoDryRunOfOthersChangesThat) {
+  LazyMLP from, net;
+  from(ones({10, 6}));
+  net.load_state_dict(from.state_dict());
+  const Tensor before = net.fc1->weight->detach().clone();
+  expect_error<ShapeError>([&] { net(ones({10, 7})); }, "in fc1: Linear(in_features=6");
+  EXPECT_TRUE(equal(net.fc1->weight, before));
+  EXPECT_EQ(net.fc1->in_features, 6);
+  EXPECT_TRUE(equal(net(ones({10, 6})), from(ones({10, 6}))));
+}
+
+// PyTorch's documentation calls them experimental; what made a warning of it is gone there.
+TEST(LazyState, OfModulesThatAreMadeAndCalledWarnsOfNothing) {
+  const WarningLog log;
+  LazyMixed net;
+  (void)net.state_dict();
+  net(ones({2, 3, 8, 8}));
+  EXPECT_TRUE(log.warnings.empty());
+}
+
 TEST(LazyLoad, TakesShapesAndKeepsDtypeDeviceAndIdentity) {
   LazyMLP from, net;
   from(ones({10, 6}));

@@ -1,5 +1,5 @@
-// Lazy modules: their life from a class without sizes to the plain one, what conversions, clones and
-// optimizers make of them, and users' own. Texts are those of PyTorch 2.14.1.
+// Lazy modules: their life from a class without sizes to the plain one, what conversions, clones
+// and optimizers make of them, and users' own. Texts are those of PyTorch 2.14.1.
 #include "tenon/nn/lazy.h"
 
 #include <algorithm>

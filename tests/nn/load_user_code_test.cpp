@@ -207,5 +207,28 @@ TEST(LoadUserCode, ThatGivesATensorOtherDataBeforeItIsCopiedIntoIsAnError) {
               HasSubstr("has given it other data"));
 }
 
+// Its first operator does something else before.
+class Meddling final : public Wrapper<Meddling> {
+ public:
+  explicit Meddling(std::function<void()> deed) : Wrapper(ones({2})), deed_(std::move(deed)) {}
+  std::optional<Value> dispatch(const OpCall& call) const override {
+    if (const auto deed = std::exchange(deed_, nullptr)) deed();
+    if (call.is<op::detach>()) return Value(make_tensor<Meddling>(nullptr));
+    return std::nullopt;
+  }
+
+ private:
+  mutable std::function<void()> deed_;
+};
+
+TEST(LoadUserCode, ThatTakesATensorOutWhileItsValueIsMadeAParameterIsAnError) {
+  const auto net = std::make_unique<Net>([] {});
+  StateDict state = net->other_values();
+  state.set("p3", make_tensor<Meddling>([&] { net->remove("p3"); }));
+  EXPECT_THAT(message_of<LoadError>([&] { net->load_state_dict(state, {.assign = true}); }),
+              HasSubstr("\"p3\" has left its place"));
+  EXPECT_TRUE(equal(net->parameters()[1].detach(), ones({2})));
+}
+
 }  // namespace
 }  // namespace tenon::nn

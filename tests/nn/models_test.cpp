@@ -47,8 +47,8 @@ TEST(Models, HaveTheFirstValuesOfPyTorchForTheSameSeed) {
     EXPECT_TRUE(equal(actual.at(name).as_tensor(), value.as_tensor())) << name;
 }
 
-// Five steps of each optimizer that PyTorch 2.11 recorded, from its first values: losses and gradients
-// on the way, and what becomes of the network and of the optimizer.
+// Five steps of each optimizer that PyTorch 2.11 recorded, from its first values: losses and
+// gradients on the way, and what becomes of the network and of the optimizer.
 class Training : public testing::Test {
  protected:
   Training() : io(load(kRecorded + "net_io.pth")) {

@@ -297,7 +297,7 @@ TEST(Module, MayTakeArgumentsInItsOwnWay) {
     std::any invoke(Arguments args) override { return args.size(); }
   };
   Counts counts;
-  EXPECT_EQ(std::any_cast<std::size_t>(counts.invoke(Arguments(3))), 3U);
+  EXPECT_EQ(std::any_cast<std::size_t>(counts.invoke(Arguments(1, 2.0, "3"))), 3U);
   expect_error<TypeError>([&] { counts.invoke(ones({})); }, "a Counts cannot be called");
 }
 
@@ -405,6 +405,13 @@ TEST(Module, TrainAsksEachClass) {
   net.train();
   EXPECT_TRUE(net[0].training());
   EXPECT_FALSE(net[1].training());
+}
+
+TEST(Module, IsInvokedWithASlotAsWithItsTensor) {
+  const Linear layer(2, 3);
+  Identity same;
+  Module& module = same;
+  EXPECT_TRUE(module.invoke(layer.weight).is(*layer.weight));
 }
 
 }  // namespace

@@ -12,9 +12,9 @@
 
 namespace tenon::nn {
 
-// The cases of layers.pth: for each NAME what went in (NAME.in0, ...), parameters (NAME.p.KEY), what
-// came out, the gradient it was run backwards from, gradients (NAME.g.KEY, NAME.gin0, ...) and the
-// buffers afterwards (NAME.b.KEY).
+// The cases of layers.pth: for each NAME what went in (NAME.in0, ...), parameters (NAME.p.KEY),
+// what came out, the gradient it was run backwards from, gradients (NAME.g.KEY, NAME.gin0, ...) and
+// the buffers afterwards (NAME.b.KEY).
 class RecordedLayers : public testing::Test {
  protected:
   const StateDict cases = load(TENON_SOURCE_DIR "/tests/io/fixtures/torch-2.11/layers.pth");

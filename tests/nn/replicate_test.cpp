@@ -8,6 +8,7 @@
 
 #include "support/matchers.h"
 #include "support/near.h"
+#include "support/talker.h"
 #include "support/threads.h"
 #include "support/warnings.h"
 #include "tenon/tenon.h"
@@ -200,6 +201,28 @@ TEST(DataParallel, NumbersBecomeAVector) {
   EXPECT_THAT(warnings.said[0], testing::HasSubstr("all input tensors were scalars"));
 }
 
+// An operator of a user-defined tensor destroys the variable that it was given.
+TEST(DataParallel, KeepsTheCallersInputWhateverBecomesOfIt) {
+  const Threads one(1);
+  for (const std::int64_t rows : {1, 3}) {
+    const Tensor values = arange(static_cast<double>(2 * rows)).view({rows, 2});
+    for (int when = 1; when < 20; ++when) {
+      auto input = std::make_unique<Tensor>(make_tensor<Talker>(values.clone()));
+      Identity module;
+      Tensor out;
+      int calls = 0;
+      {
+        const Talker::Steps steps([&] {
+          if (++calls == when) input.reset();
+        });
+        out = data_parallel(module, *input, {.replicas = 2});
+      }
+      EXPECT_TRUE(equal(Talker::unwrap(out), values)) << rows << " rows, step " << when;
+      if (calls < when) break;
+    }
+  }
+}
+
 TEST(DataParallel, WorksWithoutRecordingAndOnMeta) {
   Net net;
   const Tensor x = randn({6, 6});
@@ -256,8 +279,8 @@ TEST(DataParallel, TiedParametersGetAllGradients) {
   expect_near_grads(grads(net), expected);
 }
 
-// Gradients that meet at a parameter are added in one order, whichever thread ran which replica: one
-// runs all of them, or one the first and the last, and another those in between.
+// Gradients that meet at a parameter are added in one order, whichever thread ran which replica:
+// one runs all of them, or one the first and the last, and another those in between.
 TEST(DataParallel, IsTheSameInEveryRun) {
   const Threads threads(2);
   manual_seed(5);
@@ -461,6 +484,32 @@ TEST(ParallelApply, ThrowsWhatTheFirstOfThemThrewWhenAllHaveEnded) {
   EXPECT_EQ(message_of<ValueError>([&] { parallel_apply(null, {ones({1}), ones({1})}); }),
             "Caught ValueError in replica 1: the module is null");
   EXPECT_EQ(message_of<std::logic_error>([&] { fail(std::logic_error("other")); }), "other");
+}
+
+TEST(DataParallel, OfAModuleThatUserCodeDestroysIsAnError) {
+  const Threads threads(1);
+  for (const std::int64_t replicas : {1, 3}) {
+    auto net = std::make_unique<Net>();
+    int calls = 0;
+    net->register_forward_pre_hook([&](Module&, std::tuple<Tensor>&) {
+      if (++calls == 1) net.reset();
+    });
+    EXPECT_THROW(data_parallel(*net, ones({3, 6}), {.replicas = replicas}), Error);
+    EXPECT_EQ(net, nullptr);
+  }
+}
+
+TEST(ParallelApply, KeepsTheModulesAndInputsThatItWasGiven) {
+  const Threads threads(1);
+  auto replicas = replicate(Identity(), 3);
+  std::vector<Tensor> inputs{ones({1}), ones({2}), ones({3})};
+  replicas[0]->register_forward_hook([&](Module&, const auto&, Tensor&) {
+    replicas.clear();
+    inputs.clear();
+  });
+  const std::vector<Tensor> outputs = parallel_apply(replicas, inputs);
+  EXPECT_TRUE(replicas.empty());
+  EXPECT_EQ(outputs.at(2).numel(), 3);
 }
 
 TEST(ParallelApply, InsideOfItselfWorks) {

@@ -1,4 +1,6 @@
 // Module::state_dict: names, order, aliases, metadata, hooks, and the file that comes of it.
+#include <algorithm>
+
 #include "io/files.h"
 #include "nn/names.h"
 #include "support/archive_id.h"
@@ -175,6 +177,61 @@ TEST(StateDict, WritesWhatAnOverrideWrites) {
   Sequential net(make<Own>());
   EXPECT_THAT(names(net.state_dict()), ElementsAre("0.own_weight", "0.kept"));
   EXPECT_EQ(net.state_dict({.keep_vars = true}).at("0.kept").repr(), "True");
+}
+
+TEST(StateDict, KeepsTheVersionsOfAModuleWhoseStateAnOverrideAdds) {
+  class Own : public Module {
+   public:
+    std::shared_ptr<Linear> hidden = make<Linear>(1, 1);
+
+   protected:
+    void save_to_state_dict(StateDict& destination, const std::string& prefix,
+                            bool keep_vars) const override {
+      Module::save_to_state_dict(destination, prefix, keep_vars);
+      hidden->state_dict(destination, {.prefix = prefix + "hidden.", .keep_vars = keep_vars});
+    }
+  };
+  Sequential net(make<Own>(), make<Linear>(1, 1));
+  const StateDict state = net.state_dict();
+  std::vector<std::string> noted;
+  for (const auto& [name, value] : state.metadata().entries()) noted.push_back(name.as_string());
+  EXPECT_THAT(noted, ElementsAre("", "0", "0.hidden", "1"));
+
+  // Several of them, and a destination that is used again.
+  Sequential two(make<Own>(), make<Own>());
+  StateDict destination = two.state_dict();
+  two.state_dict(destination);
+  noted.clear();
+  for (const auto& [name, value] : destination.metadata().entries()) {
+    if (std::find(noted.begin(), noted.end(), name.as_string()) == noted.end())
+      noted.push_back(name.as_string());
+  }
+  EXPECT_THAT(noted, ElementsAre("", "0", "0.hidden", "1", "1.hidden"));
+}
+
+// Metadata that goes may have its place taken by what comes next.
+TEST(StateDict, KeepsTheVersionsOfSeveralModulesWhoseStateOneOverrideAdds) {
+  class Own : public Module {
+   public:
+    std::vector<std::shared_ptr<Linear>> hidden{make<Linear>(1, 1), make<Linear>(1, 1),
+                                                make<Linear>(1, 1), make<Linear>(1, 1)};
+    std::size_t count = 0;
+
+   protected:
+    void save_to_state_dict(StateDict& destination, const std::string& prefix,
+                            bool keep_vars) const override {
+      for (std::size_t i = 0; i < count; ++i) {
+        hidden[i]->state_dict(destination,
+                              {.prefix = prefix + std::to_string(i) + ".", .keep_vars = keep_vars});
+      }
+    }
+  };
+  Own own;
+  for (std::size_t count = 0; count <= own.hidden.size(); ++count) {
+    own.count = count;
+    const Module& module = own;
+    EXPECT_EQ(module.state_dict().metadata().entries().size(), 1 + count);
+  }
 }
 
 TEST(StateDictHooks, RunBeforeAndAfterWithTheirModulesArguments) {

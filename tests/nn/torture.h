@@ -12,23 +12,25 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/extend.h"
 #include "tenon/tenon.h"
 
 namespace tenon::nn {
 
 class TortureNet;
+struct Company;  // torture_company.h
 
 // One run: at call number `when` of any user code the deed is done, once.
 struct Torture {
   std::unique_ptr<TortureNet> root;
+  std::shared_ptr<Company> company;
   std::shared_ptr<Module> spare;
   Tensor spare_parameter;
   std::function<void(Torture&)> deed;
-  std::function<void(TortureNet&)> walk;
+  std::function<void(Torture&)> walk;
   int when = 0;
   int calls = 0;
   bool done = false;
-  bool changes_values = false;  // of tensors that are there
 };
 inline Torture* torture = nullptr;
 
@@ -44,7 +46,7 @@ struct Deliberate : std::runtime_error {
 };
 
 // A user-defined tensor that calls it before each of its operators.
-class ChattyTensor final : public Wrapper<ChattyTensor> {
+class ChattyTensor : public Wrapper<ChattyTensor> {
  public:
   explicit ChattyTensor(Tensor payload) : Wrapper(payload), elem(std::move(payload)) {}
   static Tensor unwrap(const Tensor& tensor) {
@@ -58,21 +60,32 @@ class ChattyTensor final : public Wrapper<ChattyTensor> {
       return Value(call.tensors()[0]);
     }
     const Value result = call.call_with(unwrap);
-    if (call.is_any<op::detach, op::to_copy, op::clone>())
-      return make_tensor<ChattyTensor>(result.as_tensor());
+    if (call.is_any<op::detach, op::to_copy, op::clone>()) return wrapped(result.as_tensor());
     return result;
   }
+  virtual Tensor wrapped(const Tensor& payload) const { return make_tensor<ChattyTensor>(payload); }
   std::optional<Tensor> module_load(const Tensor& dest, const Tensor& src,
                                     bool assign) const override {
     happen();
-    return make_tensor<ChattyTensor>(
-        assign ? unwrap(src).detach() : unwrap(src).to({.dtype = dest.dtype(), .copy = true}));
+    return wrapped(assign ? unwrap(src).detach()
+                          : unwrap(src).to({.dtype = dest.dtype(), .copy = true}));
   }
   void for_each_payload(const std::function<void(const Tensor&)>& visit) const override {
     visit(elem);
   }
   Tensor elem;
 };
+
+// A parameter whose memory calls it when it goes, where nothing may be thrown.
+inline Tensor borrowed_parameter() {
+  return make_parameter(from_blob(new float[2]{12.5, 12.5}, {2}, {.deleter = [](void* memory) {
+                                    delete[] static_cast<float*>(memory);
+                                    try {
+                                      happen();
+                                    } catch (...) {
+                                    }
+                                  }}));
+}
 
 class TorturePart : public Layer {
  public:
@@ -145,6 +158,7 @@ class TortureNet : public Layer {
     register_parameter("extra", make_parameter(full({2}, 6.5)));
     register_buffer("chatty_buffer", make_tensor<ChattyTensor>(full({2}, 7.5)));
     register_buffer("extra_buffer", full({2}, 8.5));
+    register_parameter("borrowed", borrowed_parameter());
     register_module("third", make<TorturePart>());
     register_module("row", make<Sequential>({make<TorturePart>(), make<TorturePart>()}));
     tied = first->weight;
@@ -191,6 +205,8 @@ struct NamedDeed {
   const char* name;
   std::function<void(Torture&)> act;
   bool changes_values = false;
+  // Gives `scale` another value: what it had is nowhere after a walk that ends well.
+  bool changes_scale = false;
 };
 
 // What is to be removed may have gone with something else.
@@ -273,6 +289,26 @@ inline std::vector<NamedDeed> torture_deeds() {
                    [](Torture& t) {
                      if (t.root->scale) swap_tensors(t.root->scale, t.spare_parameter);
                    },
+                   true, true});
+  deeds.push_back({"writes to a tensor",
+                   [](Torture& t) {
+                     if (t.root->scale) t.root->scale->detach().fill_(7.5);
+                   },
+                   true, true});
+  deeds.push_back({"loads another value",
+                   [](Torture& t) {
+                     StateDict state;
+                     state.set("scale", full({2}, 7.5));
+                     t.root->load_state_dict(state, {.strict = false});
+                   },
+                   true, true});
+  deeds.push_back({"sets and freezes",
+                   [](Torture& t) {
+                     if (!t.root->scale) return;
+                     t.root->scale->set_grad(
+                         ones(t.root->scale->shape(), {.dtype = t.root->scale->dtype()}));
+                     t.root->scale->requires_grad_(false);
+                   },
                    true});
   deeds.push_back({"gives a tensor other data",
                    [](Torture& t) {
@@ -289,7 +325,7 @@ inline std::vector<NamedDeed> torture_deeds() {
                    }});
   deeds.push_back({"throws", [](Torture&) { throw Deliberate(); }});
   deeds.push_back({"throws an error of the library", [](Torture&) { throw ValueError("thrown"); }});
-  deeds.push_back({"calls the same function again", [](Torture& t) { t.walk(*t.root); }, true});
+  deeds.push_back({"calls the same function again", [](Torture& t) { t.walk(t); }, true});
   deeds.push_back({"converts", [](Torture& t) { t.root->to(float64); }, true});
   deeds.push_back({"converts by swapping",
                    [](Torture& t) {

@@ -1,5 +1,5 @@
 // Activations as functions: beside PyTorch's values, their gradients, dtypes, shapes and errors.
-#include "tenon/activation.h"
+#include "tenon/ops/activation.h"
 
 #include <cmath>
 #include <limits>

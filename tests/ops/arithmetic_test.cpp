@@ -1,4 +1,4 @@
-#include "tenon/arithmetic.h"
+#include "tenon/ops/arithmetic.h"
 
 #include <cmath>
 

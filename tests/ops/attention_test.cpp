@@ -1,5 +1,5 @@
 // Attention beside PyTorch's, its gradients, its forms, and what it refuses.
-#include "tenon/attention.h"
+#include "tenon/ops/attention.h"
 
 #include <gtest/gtest.h>
 

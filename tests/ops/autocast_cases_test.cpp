@@ -11,6 +11,7 @@
 
 #include "support/host_device.h"
 #include "support/matchers.h"
+#include "tenon/extend.h"
 #include "tenon/tenon.h"
 
 namespace tenon {
@@ -367,8 +368,8 @@ Results run(const AutocastCase& expected, Maker& t) {
   return cases().at(expected.name)(t);
 }
 
-// Of two dtypes, what no list has is as it is without autocast, which is not looked at here: products
-// that PyTorch refuses and we promote, or the other way round, and what fake tensors take.
+// Of two dtypes, what no list has is as it is without autocast, which is not looked at here:
+// products that PyTorch refuses and we promote, or the other way round, and what fake tensors take.
 bool is_beside_the_point(const AutocastCase& expected) {
   static const std::set<std::string> names{
       "cpu addr lf",      "cpu chain_matmul fl", "cpu chain_matmul lf",

@@ -1,4 +1,4 @@
-#include "tenon/einsum.h"
+#include "tenon/ops/einsum.h"
 
 #include "ops/einsum_cases.h"
 #include "ops/known_numbers.h"

@@ -1,4 +1,4 @@
-#include "tenon/embedding_bag.h"
+#include "tenon/ops/embedding_bag.h"
 
 #include "ops/known_numbers.h"
 #include "support/gradcheck.h"

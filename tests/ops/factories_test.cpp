@@ -1,5 +1,5 @@
 // Values are compared with PyTorch's in tests/parity; here are defaults, types, limits and memory.
-#include "tenon/factories.h"
+#include "tenon/ops/factories.h"
 
 #include <limits>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "tenon/folding.h"
+#include "tenon/ops/fold.h"
 
 #include "ops/known_numbers.h"
 #include "support/gradcheck.h"

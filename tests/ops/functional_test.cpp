@@ -1,4 +1,4 @@
-#include "tenon/functional.h"
+#include "tenon/ops/functional.h"
 
 #include <cmath>
 #include <limits>

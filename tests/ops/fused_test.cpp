@@ -1,4 +1,4 @@
-#include "tenon/fused.h"
+#include "tenon/ops/lerp.h"
 
 #include <cmath>
 

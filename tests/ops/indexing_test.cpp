@@ -1,5 +1,6 @@
-// Which elements are picked is compared with PyTorch's in tests/parity; here are types and messages.
-#include "tenon/indexing.h"
+// Which elements are picked is compared with PyTorch's in tests/parity; here are types and
+// messages.
+#include "tenon/ops/indexing.h"
 
 #include "support/matchers.h"
 

@@ -1,5 +1,5 @@
 // Losses as functions: beside PyTorch's values, their gradients, shapes and errors.
-#include "tenon/loss.h"
+#include "tenon/ops/loss.h"
 
 #include <cmath>
 #include <map>

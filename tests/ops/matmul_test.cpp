@@ -1,4 +1,4 @@
-#include "tenon/matmul.h"
+#include "tenon/ops/matmul.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "tenon/picking.h"
+#include "tenon/ops/scatter.h"
 
 #include <cmath>
 #include <complex>

@@ -1,4 +1,4 @@
-#include "tenon/pooling.h"
+#include "tenon/ops/pooling.h"
 
 #include <cmath>
 #include <limits>

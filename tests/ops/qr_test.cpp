@@ -1,4 +1,4 @@
-#include "ops/qr.h"
+#include "ops/linalg/qr.h"
 
 #include "support/matchers.h"
 

@@ -1,4 +1,4 @@
-#include "tenon/random.h"
+#include "tenon/ops/random.h"
 
 #include <cmath>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "tenon/rearranging.h"
+#include "tenon/ops/flip.h"
 
 #include <limits>
 

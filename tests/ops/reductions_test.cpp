@@ -1,10 +1,10 @@
-#include "tenon/reductions.h"
+#include "tenon/ops/reductions.h"
 
 #include <cmath>
 
 #include "support/matchers.h"
 #include "support/wrappers.h"
-#include "tenon/arithmetic.h"
+#include "tenon/ops/arithmetic.h"
 
 namespace tenon {
 namespace {

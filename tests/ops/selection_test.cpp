@@ -1,10 +1,10 @@
-#include "tenon/selection.h"
+#include "tenon/ops/where.h"
 
 #include <cmath>
 
 #include "support/matchers.h"
 #include "support/wrappers.h"
-#include "tenon/reductions.h"
+#include "tenon/ops/reductions.h"
 
 namespace tenon {
 namespace {

@@ -1,4 +1,4 @@
-#include "tenon/sorting.h"
+#include "tenon/ops/sort.h"
 
 #include <cmath>
 

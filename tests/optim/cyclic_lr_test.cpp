@@ -33,12 +33,13 @@ TEST_F(Cyclic, RefusesWhatItCannotCycle) {
                            "positive integer step_size_up, but got 0");
   expect_error<ValueError>([&] { CyclicLR(o, 0.1, 0.2, {.step_size_down = -1}); },
                            "non-negative integer step_size_down, but got -1");
-  expect_error<ValueError>([&] { CyclicLR(o, {0.1}, 0.2); },
+  expect_error<ValueError>([&] { CyclicLR(o, std::vector<double>{0.1}, 0.2); },
                            "base_lr must have the same length as optimizer.param_groups. base_lr "
                            "has 1 values, param_groups has 2.");
   expect_error<ValueError>([&] { CyclicLR(o, 0.1, {0.1, 0.2, 0.3}); }, "max_lr has 3 values");
-  expect_error<ValueError>([&] { CyclicLR(o, 0.1, 0.2, {.max_momentum = {0.9}}); },
-                           "max_momentum has 1 values");
+  expect_error<ValueError>(
+      [&] { CyclicLR(o, 0.1, 0.2, {.max_momentum = std::vector<double>{0.9}}); },
+      "max_momentum has 1 values");
   for (const double value : {kInf, std::nan("")}) {
     expect_error<ValueError>([&] { CyclicLR(o, value, 0.2); }, "finite base_lr");
     expect_error<ValueError>([&] { CyclicLR(o, 0.1, value); }, "finite max_lr");

@@ -39,8 +39,8 @@ std::vector<double> reals(const Value& list) {
   return all;
 }
 
-// Fourteen steps of a net with autocast, three with gradients that are not finite, every second with
-// clipping.
+// Fourteen steps of a net with autocast, three with gradients that are not finite, every second
+// with clipping.
 TEST(GradScaler, TrainsAsPyTorchDoes) {
   const Value all = recorded();
   for (const Value& run : all.find("runs")->items()) {

@@ -172,7 +172,7 @@ TEST(Schedulers, RefuseArgumentsOutOfRange) {
     expect_error<ValueError>([&] { ReduceLROnPlateau(o, {.factor = factor}); },
                              "Factor should be < 1.0");
   }
-  expect_error<ValueError>([&] { ReduceLROnPlateau(o, {.min_lr = {0.1}}); },
+  expect_error<ValueError>([&] { ReduceLROnPlateau(o, {.min_lr = std::vector<double>{0.1}}); },
                            "expected 2 min_lrs, got 1");
   expect_error<ValueError>([&] { LambdaLR(o, {{[](std::int64_t) { return 1.0; }}}); },
                            "Expected 2 lr_lambdas, but got 1");
@@ -193,8 +193,9 @@ TEST(Schedulers, OneCycleRefusesWhatItCannotCycle) {
   expect_error<ValueError>([&] { OneCycleLR(o, {0.1, 0.2, 0.3}, {.total_steps = 9}); },
                            "max_lr must have the same length as optimizer.param_groups. max_lr has "
                            "3 values, param_groups has 2.");
-  expect_error<ValueError>([&] { OneCycleLR(o, 0.1, {.total_steps = 9, .max_momentum = {0.9}}); },
-                           "max_momentum has 1 values");
+  expect_error<ValueError>(
+      [&] { OneCycleLR(o, 0.1, {.total_steps = 9, .max_momentum = std::vector<double>{0.9}}); },
+      "max_momentum has 1 values");
   // PyTorch has a ZeroDivisionError there.
   expect_error<ValueError>([&] { OneCycleLR(o, 0.1, {.total_steps = 10, .pct_start = 0.1}); },
                            "float division by zero", "choose another pct_start");
@@ -396,6 +397,22 @@ TEST(SchedulerStateDict, OfOtherVersionsIsTaken) {
   EXPECT_THAT(scheduler.base_lrs(), testing::ElementsAre(0.5, 1.0));
 }
 
+TEST(SchedulerStateDict, KeepsAHundredThousandEntriesOfOtherVersionsInOrder) {
+  const auto o = sgd();
+  StepLR scheduler(*o, 3);
+  const Value state = without(scheduler.state_dict(), "_is_initial");
+  std::vector<Value::Entry> entries(state.entries().begin(), state.entries().end());
+  for (int i = 0; i < 100'000; ++i) entries.emplace_back("_of_old_" + std::to_string(i), i);
+  const Value large = Value::dict(std::move(entries));
+  scheduler.load_state_dict(large);
+  const Value given = scheduler.state_dict();
+  EXPECT_EQ(given.find("_of_old_99999")->as_int(), 99'999);
+  EXPECT_EQ(given.entries().back().first.as_string(), "_of_old_99999");
+  // What is no text is none of them.
+  const Value bad = Value::dict({{"step_size", 3}, {Value::tuple({"_of_old", 1}), 1}});
+  expect_error<LoadError>([&] { scheduler.load_state_dict(bad); }, "there is '('_of_old', 1)'");
+}
+
 TEST(SchedulerStateDict, OfPartsIsLoadedWholeOrNotAtAll) {
   const auto o = sgd();
   LinearLR warmup(*o, {.total_iters = 5});
@@ -447,6 +464,11 @@ TEST(SchedulerStateDict, OfOneCycleHasItsPhases) {
         [&] { scheduler.load_state_dict(with(state, "_schedule_phases", bad)); },
         "'_schedule_phases'");
   }
+  // One of them, as often as a file says it.
+  const std::vector<Value> many(4, state.find("_schedule_phases")->items()[0]);
+  expect_error<LoadError>(
+      [&] { scheduler.load_state_dict(with(state, "_schedule_phases", Value::list(many))); },
+      "'_schedule_phases' has 4 phases, but a schedule has at most 3");
   EXPECT_EQ(scheduler.state_dict().repr(), state.repr());
   OneCycleLR three(*o, 0.3, {.total_steps = 30, .three_phase = true});
   scheduler.load_state_dict(three.state_dict());

@@ -363,7 +363,8 @@ TEST_F(Schedules, AreThoseOfPyTorchWithTheirStateDicts) {
       run.expect_momenta(one.find("momenta")->as_tensor(), epoch);
       if (epoch == 50 && !one.find("get_lr")->is_none()) {
         const auto lrs = run.scheduler->get_lr();
-        EXPECT_EQ(Value::list({lrs.begin(), lrs.end()}), *one.find("get_lr")) << name;
+        EXPECT_EQ(Value::list(std::vector<Value>(lrs.begin(), lrs.end())), *one.find("get_lr"))
+            << name;
       }
       if (epoch != kStates[state]) continue;
       EXPECT_EQ(as_read(run.scheduler->state_dict()).repr(),

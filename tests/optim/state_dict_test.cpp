@@ -117,7 +117,8 @@ TEST(OptimizerStateDict, TakesTensorsThatFitAndConvertsOthers) {
 
 TEST(OptimizerStateDict, EverythingThatDoesNotFitIsSaidAndNothingIsLoaded) {
   const Tensor p = parameter({2}), q = parameter({3});
-  Adam optimizer(Params{{{"first", p}, {"second", q}}}, {.lr = 0.25});
+  const std::vector<std::pair<std::string, Tensor>> named{{"first", p}, {"second", q}};
+  Adam optimizer(named, {.lr = 0.25});
   const auto group = [](Value params) {
     return Value::dict({{"lr", 0.5},
                         {"betas", Value::tuple({0.9, 0.99})},

@@ -259,5 +259,63 @@ TEST(OptimizerSteps, GoOnWhereAStateDictLeftOff) {
   }
 }
 
+// What is kept is compared with all parameters before the first is written to.
+TEST(Steps, AreWholeOrNoneIfAParameterWasConvertedAfterItsFirst) {
+  using Made = std::unique_ptr<Optimizer>;
+  struct Kind {
+    const char* name;
+    std::function<Made(Params)> make;
+    bool has_averages;  // by lerp_, which wants one dtype
+  };
+  const std::vector<Kind> kinds{
+      {"SGD", [](Params p) { return Made(new SGD(std::move(p), {.lr = 0.1, .momentum = 0.9})); },
+       false},
+      {"Adam", [](Params p) { return Made(new Adam(std::move(p), {.amsgrad = true})); }, true},
+      {"AdamW", [](Params p) { return Made(new AdamW(std::move(p), {.weight_decay = 0.5})); },
+       true},
+      {"RMSprop",
+       [](Params p) {
+         return Made(new RMSprop(std::move(p), {.momentum = 0.9, .centered = true}));
+       },
+       true},
+      {"Adagrad", [](Params p) { return Made(new Adagrad(std::move(p), {.lr = 0.1})); }, false},
+  };
+  for (const Kind& kind : kinds) {
+    for (const bool of_shape : {true, false}) {
+      SCOPED_TRACE(testing::Message() << kind.name << (of_shape ? ": shape" : ": dtype"));
+      const Tensor first = ones({2}).requires_grad_(), second = ones({2}).requires_grad_();
+      const Made optimizer = kind.make({first, second});
+      const auto step = [&] {
+        first.set_grad(ones_like(first.detach()));
+        second.set_grad(ones_like(second.detach()));
+        optimizer->step();
+      };
+      step();
+      second.set_data(of_shape ? ones({3}) : ones({2}, {.dtype = float64}));
+      const Tensor before = first.detach().clone(), converted = second.detach().clone();
+      const Tensor counted = kind.make({first})->type_name() == "SGD"
+                                 ? Tensor()
+                                 : optimizer->state(first).tensor("step").clone();
+      if (of_shape) {
+        expect_error<ShapeError>(step, "of shape [2] is kept", "[3]", "after its first step");
+      } else if (kind.has_averages) {
+        expect_error<DTypeError>(step, "of torch.float32 is kept", "torch.float64");
+      } else {
+        EXPECT_NO_THROW(step());
+        continue;
+      }
+      EXPECT_TRUE(equal(first.detach(), before));
+      EXPECT_TRUE(equal(second.detach(), converted));
+      if (counted.defined()) {
+        EXPECT_TRUE(equal(optimizer->state(first).tensor("step"), counted));
+        optimizer->state(second)["step"] = ones({2});
+        second.set_data(ones({2}));
+        expect_error<ValueError>(step, "'step'", "one number");
+        EXPECT_TRUE(equal(first.detach(), before));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tenon::optim

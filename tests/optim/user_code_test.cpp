@@ -1,54 +1,21 @@
-// User code that changes an optimizer, a scheduler or a scaler while it is at work: hooks, closures,
-// functions of schedules, and operators of user-defined tensors.
+// User code that changes an optimizer, a scheduler or a scaler while it is at work: hooks,
+// closures, functions of schedules, and operators of user-defined tensors.
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "busy_tensor.h"
 #include "support/matchers.h"
 
 namespace tenon::optim {
 namespace {
 
 using testing::HasSubstr;
-
-Tensor parameter_with_grad(double value = 1) {
-  const Tensor parameter = nn::make_parameter(full({2}, value));
-  parameter.set_grad(ones({2}));
-  return parameter;
-}
-
-// What its operators do before they are carried out, once.
-std::function<void()> deed;
-
-class BusyTensor final : public Wrapper<BusyTensor> {
- public:
-  explicit BusyTensor(Tensor payload) : Wrapper(payload), elem(std::move(payload)) {}
-  static Tensor unwrap(const Tensor& tensor) {
-    const auto* busy = tensor.as<BusyTensor>();
-    return busy != nullptr ? busy->elem : tensor;
-  }
-  std::optional<Value> dispatch(const OpCall& call) const override {
-    if (const auto once = std::exchange(deed, nullptr)) once();
-    const Value result = call.call_with(unwrap);
-    if (call.name().ends_with("_")) return Value(call.tensors()[0]);
-    if (call.is_any<op::detach, op::clone>()) return make_tensor<BusyTensor>(result.as_tensor());
-    return result;
-  }
-  Tensor elem;
-};
-
-Tensor busy_parameter() {
-  const Tensor parameter = nn::make_parameter(make_tensor<BusyTensor>(ones({2})));
-  parameter.set_grad(ones({2}));
-  return parameter;
-}
-
-struct AtEnd {
-  ~AtEnd() { deed = nullptr; }
-};
 
 using Deed = std::function<void(std::unique_ptr<SGD>&)>;
 
@@ -135,6 +102,35 @@ TEST(OptimizerUserCode, MayDoAnythingInAHookOrAClosure) {
   }
 }
 
+TEST(OptimizerUserCode, MayDestroyTheClosureThatItIs) {
+  const Tensor parameter = parameter_with_grad();
+  SGD sgd({parameter}, {.lr = 0.5});
+  auto closure = std::make_unique<std::function<Tensor()>>();
+  *closure = [&, text = std::string(100, 'x')] {
+    closure.reset();
+    return full({}, static_cast<double>(text.size()));
+  };
+  EXPECT_EQ(sgd.step(*closure).item<double>(), 100);
+  EXPECT_EQ(parameter.sum().item<double>(), 1.0);
+}
+
+TEST(Parameters, AreGivenAsBracesVectorsArraysSpansAndLists) {
+  const Tensor a = parameter_with_grad(), b = parameter_with_grad();
+  const Tensor both[] = {a, b};
+  const auto count = [](const Params& params) { return params.tensors().size(); };
+  EXPECT_EQ(count({a}), 1U);
+  EXPECT_EQ(count({a, b}), 2U);
+  EXPECT_EQ(count(std::vector<Tensor>{a, b}), 2U);
+  EXPECT_EQ(count(std::array<Tensor, 2>{a, b}), 2U);
+  EXPECT_EQ(count(both), 2U);
+  EXPECT_EQ(count(std::span<const Tensor>(both)), 2U);
+  EXPECT_EQ(count(TensorList{a, b}), 2U);
+  const std::vector<std::pair<std::string, Tensor>> named{{"a", a}, {"b", b}};
+  EXPECT_EQ(Params(named).names(), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(SGD(both).param_groups().size(), 1U);
+  EXPECT_EQ(SGD(TensorList{a, b}, {.lr = 0.5}).param_groups()[0].params().size(), 2U);
+}
+
 TEST(OptimizerUserCode, ThatAddsGroupsWhileOneIsUpdatedHasThemUpdatedAfterIt) {
   const AtEnd end;
   const Tensor busy = busy_parameter(), late = parameter_with_grad();
@@ -168,12 +164,6 @@ TEST(OptimizerUserCode, MayAddGroupsWhileGradientsAreSetToZero) {
   deed = [&] { add_groups(sgd); };
   sgd.zero_grad({.set_to_none = false});
   EXPECT_EQ(sgd.param_groups().size(), 21U);
-}
-
-Tensor with_busy_grad() {
-  const Tensor parameter = nn::make_parameter(make_tensor<BusyTensor>(ones({2})));
-  parameter.set_grad(make_tensor<BusyTensor>(ones({2})));
-  return parameter;
 }
 
 // Whatever a gradient's operator does at whichever of its calls: the step ends, or is an error.
@@ -232,6 +222,34 @@ TEST(OptimizerUserCode, MayDoAnythingWhileAGroupIsUpdatedOrItsGradientsAreSetToZ
   }
 }
 
+// Updates of plain parameters wait for each other. What counts the steps of a later one may be
+// somebody's, who gives an earlier one memory of another size.
+TEST(OptimizerUserCode, ThatCountsStepsMayGiveAParameterOtherData) {
+  const AtEnd end;
+  using Made = std::unique_ptr<Optimizer>;
+  const std::vector<std::function<Made(Params)>> kinds{
+      [](Params p) { return Made(new Adam(std::move(p), {.lr = 0.1})); },
+      [](Params p) { return Made(new Adagrad(std::move(p), {.lr = 0.1})); },
+      [](Params p) { return Made(new RMSprop(std::move(p), {.lr = 0.1})); },
+  };
+  for (const auto& kind : kinds) {
+    const Tensor first = parameter_with_grad(), second = parameter_with_grad();
+    const Made optimizer = kind({first, second});
+    optimizer->step();
+    const double before = first.detach()[0].item<double>();
+    double updated = before;
+    optimizer->state(second)["step"] =
+        make_tensor<BusyTensor>(optimizer->state(second).tensor("step").clone());
+    deed = [&] {
+      updated = first.detach()[0].item<double>();
+      first.set_data(full({1 << 20}, 5.0));
+    };
+    optimizer->step();
+    EXPECT_NE(updated, before);
+    EXPECT_TRUE(equal(first.detach(), full({1 << 20}, 5.0)));
+  }
+}
+
 TEST(OptimizerUserCode, ThatDestroysTheOptimizerWhileItsStateIsConvertedIsAnError) {
   const AtEnd end;
   Adam source({with_busy_grad(), with_busy_grad()}, {.lr = 0.1});
@@ -245,6 +263,20 @@ TEST(OptimizerUserCode, ThatDestroysTheOptimizerWhileItsStateIsConvertedIsAnErro
   state = source.state_dict();
   deed = [&] { adam.reset(); };
   EXPECT_THAT(message_of<Error>([&] { itself.load_state_dict(state); }),
+              HasSubstr("was destroyed by user code"));
+}
+
+TEST(OptimizerUserCode, ThatDestroysTheOptimizerWhileItIsShownIsAnError) {
+  const AtEnd end;
+  auto sgd = std::make_unique<SGD>(Params{parameter_with_grad()}, SGDOptions{.lr = 0.1});
+  sgd->param_groups()[0]["note"] = make_tensor<BusyTensor>(ones({2}));
+  SGD& itself = *sgd;
+  deed = [&] { sgd->param_groups().clear(); };
+  EXPECT_THAT(itself.repr(), HasSubstr("note: Busy"));
+  add_groups(itself);
+  itself.param_groups()[0]["note"] = make_tensor<BusyTensor>(ones({2}));
+  deed = [&] { sgd.reset(); };
+  EXPECT_THAT(message_of<Error>([&] { (void)itself.repr(); }),
               HasSubstr("was destroyed by user code"));
 }
 
@@ -356,6 +388,21 @@ TEST(SchedulerUserCode, ThatDestroysTheSchedulerOrItsOptimizerIsAnError) {
     auto& itself = *scheduler;
     EXPECT_THAT(message_of<Error>([&] { itself.step(); }), HasSubstr("was destroyed by user code"));
   }
+}
+
+TEST(SchedulerUserCode, ThatScalesCyclesAndDestroysTheOptimizerIsAnError) {
+  auto sgd = std::make_unique<SGD>(Params{parameter_with_grad()}, SGDOptions{.lr = 0.5});
+  bool waits = false;
+  lr_scheduler::CyclicLROptions options{.cycle_momentum = false};
+  options.scale_fn = [&](double) {
+    if (waits) sgd.reset();
+    return 0.5;
+  };
+  lr_scheduler::CyclicLR scheduler(*sgd, 0.1, 0.2, options);
+  sgd->step();
+  waits = true;
+  EXPECT_THAT(message_of<Error>([&] { scheduler.step(); }),
+              HasSubstr("was destroyed by user code"));
 }
 
 TEST(ScalerUserCode, MayUpdateTheScalerWhileGradientsAreUnscaled) {

@@ -64,8 +64,8 @@ const std::map<std::string, BinaryForms>& binary_functions() {
   return table;
 }
 
-// Units in the last place that answers may be apart. Where nothing is said they are equal: these are
-// the functions that PyTorch takes from other libraries than ours.
+// Units in the last place that answers may be apart. Where nothing is said they are equal: these
+// are the functions that PyTorch takes from other libraries than ours.
 double tolerance(const std::string& name, DType dtype) {
   static const std::set<std::string> close{
       "exp",   "exp2",    "expm1", "log",  "log2", "log10", "log1p", "sin",   "cos",

@@ -11,7 +11,8 @@ namespace tenon::parity {
 
 namespace {
 
-// JSON text of ASCII and \n, \", \\, \uXXXX below 0x80: what Python's json.dumps makes of printed tensors.
+// JSON text of ASCII and \n, \", \\, \uXXXX below 0x80: what Python's json.dumps makes of printed
+// tensors.
 std::string unquoted(const std::string& word) {
   std::string out;
   for (std::size_t i = 1; i + 1 < word.size(); ++i) {

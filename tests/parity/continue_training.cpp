@@ -3,8 +3,8 @@
 //   continue_training IN.pth OUT.pth
 //
 // IN has a run: model, optimizer, scheduler, random numbers and step; the classes of optimizer and
-// scheduler; what ReduceLROnPlateau is to be given; and how far the run is to go. OUT has the run, and
-// losses.
+// scheduler; what ReduceLROnPlateau is to be given; and how far the run is to go. OUT has the run,
+// and losses.
 #include <cmath>
 #include <exception>
 #include <iostream>

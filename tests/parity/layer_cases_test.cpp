@@ -1,5 +1,5 @@
-// Every layer, with random options and inputs, beside what PyTorch answered: results, gradients, what is
-// in the state afterwards, the keys of the state dict, and the text.
+// Every layer, with random options and inputs, beside what PyTorch answered: results, gradients,
+// what is in the state afterwards, the keys of the state dict, and the text.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -4,7 +4,7 @@
 #include <map>
 #include <sstream>
 
-#include "ops/hidden_views.h"
+#include "ops/views/hidden_views.h"
 
 namespace tenon::parity {
 

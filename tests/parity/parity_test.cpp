@@ -11,7 +11,8 @@
 namespace tenon::parity {
 namespace {
 
-// Runs f and says what went wrong, if something did: PyTorch's answer is an error or not, and so must ours be.
+// Runs f and says what went wrong, if something did: PyTorch's answer is an error or not, and so
+// must ours be.
 template <class F>
 void run(const Case& one, F&& f) {
   SCOPED_TRACE(one.where);
@@ -150,7 +151,8 @@ TEST(Parity, CastsGiveTheBitsOfPyTorch) {
   }
 }
 
-// Every cast there is in PyTorch 2.14: all elements of the 8- and 16-bit dtypes, chosen ones of the others.
+// Every cast there is in PyTorch 2.14: all elements of the 8- and 16-bit dtypes, chosen ones of the
+// others.
 TEST(Parity, EveryCastGivesTheBitsOfPyTorch) {
   int tables = 0;
   for (const Case& one : read_cases("casts_2_14")) {

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "tenon/extend.h"
 #include "tenon/tenon.h"
 
 namespace tenon {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "tenon/extend.h"
 #include "tenon/tenon.h"
 
 namespace tenon {

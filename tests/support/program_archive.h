@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "io/archive_plan.h"
-#include "io/file_writer.h"
-#include "io/meter.h"
-#include "io/outputs.h"
+#include "io/support/meter.h"
+#include "io/write/archive_plan.h"
+#include "io/write/file_writer.h"
+#include "io/write/outputs.h"
 
 namespace tenon {
 

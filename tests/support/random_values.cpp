@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "tenon/body.h"
+#include "tenon/extend/body.h"
 
 namespace tenon {
 

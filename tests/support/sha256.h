@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "io/sha256.h"
+#include "io/support/sha256.h"
 
 namespace tenon {
 

@@ -6,11 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/extend.h"
 #include "tenon/tenon.h"
 
 namespace tenon {
 
-// A payload and a factor: the recipe's quantised weight in small. Knows detach and conversions, and flattens.
+// A payload and a factor: the recipe's quantised weight in small. Knows detach and conversions, and
+// flattens.
 class ScaledTensor : public Wrapper<ScaledTensor> {
  public:
   ScaledTensor(Tensor payload, double factor)
@@ -34,7 +36,8 @@ class ScaledTensor : public Wrapper<ScaledTensor> {
   double scale;
 };
 
-// Notes every operator it is asked about, carries it out on the payload, and wraps tensors that come back.
+// Notes every operator it is asked about, carries it out on the payload, and wraps tensors that
+// come back.
 class LoggingTensor : public Wrapper<LoggingTensor> {
  public:
   LoggingTensor(Tensor payload, std::vector<std::string>& notes)

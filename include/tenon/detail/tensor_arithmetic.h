@@ -1,10 +1,10 @@
-// The methods of Tensor that calculate, element by element. tenon/arithmetic.h has the functions,
-// and says how they promote and broadcast.
+// The methods of Tensor that calculate, element by element. tenon/ops/arithmetic.h has the
+// functions, and says how they promote and broadcast.
 #pragma once
 
 #include <cstdint>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/scalar.h"
 
 namespace tenon {
@@ -236,7 +236,7 @@ class TENON_API TensorArithmetic {
   const Tensor& bitwise_right_shift_(const Tensor& other) const;
   const Tensor& bitwise_right_shift_(const Scalar& other) const;
 
-  // With a factor, rounded once (tenon/fused.h).
+  // With a factor, rounded once (tenon/ops/lerp.h).
   Tensor add(const Tensor& other, AlphaOptions options) const;
   Tensor sub(const Tensor& other, AlphaOptions options) const;
   const Tensor& add_(const Tensor& other, AlphaOptions options) const;

@@ -1,6 +1,7 @@
-// Methods of Tensor whose functions, and what they do, are in tenon/arithmetic.h, tenon/fused.h,
-// tenon/selection.h, tenon/activation.h, tenon/matmul.h, tenon/picking.h, tenon/sorting.h,
-// tenon/triangles.h, tenon/rearranging.h, tenon/reductions.h and tenon/random.h.
+// Methods of Tensor whose functions, and what they do, are in tenon/ops/arithmetic.h,
+// tenon/ops/lerp.h, tenon/ops/where.h, tenon/ops/activation.h, tenon/ops/matmul.h,
+// tenon/ops/scatter.h, tenon/ops/sort.h, tenon/ops/tril.h, tenon/ops/flip.h, tenon/ops/reductions.h
+// and tenon/ops/random.h.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/detail/tensor_arithmetic.h"
 #include "tenon/detail/tensor_reductions.h"
 #include "tenon/device.h"
@@ -192,11 +193,7 @@ class TENON_API TensorMethods {
   Tensor swapaxes(std::int64_t axis0, std::int64_t axis1) const;
   Tensor swapdims(std::int64_t dim0, std::int64_t dim1) const;
 
-  Tensor logsumexp(const DimList& dim, KeepdimOptions options = {}) const;
-  template <class I>
-  IfNumber<I, Tensor> logsumexp(I dim, KeepdimOptions options = {}) const {
-    return logsumexp(list_of(dim), options);
-  }
+  Tensor logsumexp(const Dims& dim, KeepdimOptions options = {}) const;
   template <class O = DimKeepdimOptions>
   OnlyOf<O, DimKeepdimOptions, Tensor> logsumexp(const O& options) const {
     return logsumexp(options.dim, KeepdimOptions{options.keepdim});

@@ -1,15 +1,15 @@
-// The methods of Tensor that reduce. tenon/reductions.h has the functions, and says what they do.
+// The methods of Tensor that reduce. tenon/ops/reductions.h has the functions, and says what they
+// do.
 #pragma once
 
 #include <concepts>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <tuple>
 #include <type_traits>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/dtype.h"
 #include "tenon/shape.h"
 
@@ -37,25 +37,6 @@ class GivenDim {
 // {} stays what the function beside it takes.
 template <class O, class Options, class Result>
 using OnlyOf = std::enable_if_t<std::is_same_v<O, Options>, Result>;
-
-// The dimensions of functions that also take {.keepdim = true} in their place. g++ 12 lets that
-// pass for the list {1} where a class has both a constructor from a list and one from a number, as
-// Dims has: here a number is a function of its own.
-class DimList : public Dims {
- public:
-  DimList() noexcept = default;
-  DimList(std::initializer_list<std::int64_t> dims) : Dims(dims) {}
-  template <std::derived_from<Dims> D>
-  DimList(const D& dims) : Dims(static_cast<const Dims&>(dims)) {}
-  template <std::same_as<std::vector<std::int64_t>> V>
-  DimList(const V& dims) : Dims(dims) {}
-};
-template <std::integral I>
-DimList list_of(I dim) {
-  return {static_cast<std::int64_t>(dim)};
-}
-template <class I, class Result>
-using IfNumber = std::enable_if_t<std::is_integral_v<I>, Result>;
 
 // After the dimensions: sum(x, {0, 1}, {.keepdim = true}).
 struct ReduceOptions {
@@ -119,12 +100,12 @@ struct DTypeOption {
 class TENON_API TensorReductions {
  public:
   // First, because of what a compiler may say about a name that was used before it is declared.
-  Tensor std(const DimList& dim = {}, VarOptions options = {}) const;
-  Tensor sum(const DimList& dim = {}, ReduceOptions options = {}) const;
-  Tensor mean(const DimList& dim = {}, ReduceOptions options = {}) const;
-  Tensor prod(const DimList& dim = {}, ReduceOptions options = {}) const;
-  Tensor amax(const DimList& dim = {}, KeepdimOptions options = {}) const;
-  Tensor amin(const DimList& dim = {}, KeepdimOptions options = {}) const;
+  Tensor std(const Dims& dim = {}, VarOptions options = {}) const;
+  Tensor sum(const Dims& dim = {}, ReduceOptions options = {}) const;
+  Tensor mean(const Dims& dim = {}, ReduceOptions options = {}) const;
+  Tensor prod(const Dims& dim = {}, ReduceOptions options = {}) const;
+  Tensor amax(const Dims& dim = {}, KeepdimOptions options = {}) const;
+  Tensor amin(const Dims& dim = {}, KeepdimOptions options = {}) const;
   Tensor max() const;
   Tensor min() const;
   std::tuple<Tensor, Tensor> max(std::int64_t dim, KeepdimOptions options = {}) const;
@@ -135,51 +116,13 @@ class TENON_API TensorReductions {
   Tensor argmin(std::optional<std::int64_t> dim = {}, KeepdimOptions options = {}) const;
   Tensor argmax(const ArgOptions& options) const;
   Tensor argmin(const ArgOptions& options) const;
-  Tensor any(const DimList& dim = {}, KeepdimOptions options = {}) const;
-  Tensor all(const DimList& dim = {}, KeepdimOptions options = {}) const;
+  Tensor any(const Dims& dim = {}, KeepdimOptions options = {}) const;
+  Tensor all(const Dims& dim = {}, KeepdimOptions options = {}) const;
   Tensor count_nonzero(const Dims& dim = {}) const;
-  Tensor var(const DimList& dim = {}, VarOptions options = {}) const;
+  Tensor var(const Dims& dim = {}, VarOptions options = {}) const;
   Tensor norm(double p = 2, const Dims& dim = {}, KeepdimOptions options = {}) const;
   Tensor cumsum(std::int64_t dim, DTypeOption options = {}) const;
   Tensor cumprod(std::int64_t dim, DTypeOption options = {}) const;
-
-  // Of one dimension.
-  template <class I>
-  IfNumber<I, Tensor> sum(I dim, ReduceOptions options = {}) const {
-    return sum(list_of(dim), options);
-  }
-  template <class I>
-  IfNumber<I, Tensor> mean(I dim, ReduceOptions options = {}) const {
-    return mean(list_of(dim), options);
-  }
-  template <class I>
-  IfNumber<I, Tensor> prod(I dim, ReduceOptions options = {}) const {
-    return prod(list_of(dim), options);
-  }
-  template <class I>
-  IfNumber<I, Tensor> amax(I dim, KeepdimOptions options = {}) const {
-    return amax(list_of(dim), options);
-  }
-  template <class I>
-  IfNumber<I, Tensor> amin(I dim, KeepdimOptions options = {}) const {
-    return amin(list_of(dim), options);
-  }
-  template <class I>
-  IfNumber<I, Tensor> any(I dim, KeepdimOptions options = {}) const {
-    return any(list_of(dim), options);
-  }
-  template <class I>
-  IfNumber<I, Tensor> all(I dim, KeepdimOptions options = {}) const {
-    return all(list_of(dim), options);
-  }
-  template <class I>
-  IfNumber<I, Tensor> var(I dim, VarOptions options = {}) const {
-    return var(list_of(dim), options);
-  }
-  template <class I>
-  IfNumber<I, Tensor> std(I dim, VarOptions options = {}) const {
-    return std(list_of(dim), options);
-  }
 
   // The same with the dimensions by name, too: x.sum({.dim = -1, .keepdim = true}).
   template <class O = DimReduceOptions>

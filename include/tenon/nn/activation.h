@@ -1,4 +1,4 @@
-// Activations as layers. What each calculates is in tenon/activation.h.
+// Activations as layers. What each calculates is in tenon/ops/activation.h.
 #pragma once
 
 #include <concepts>
@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "tenon/activation.h"
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/nn/callable.h"
+#include "tenon/ops/activation.h"
 
 namespace tenon::nn {
 

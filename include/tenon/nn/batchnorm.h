@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/nn/callable.h"
 #include "tenon/nn/load_state_dict.h"
 

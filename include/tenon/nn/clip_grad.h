@@ -4,8 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/tensor.h"
+#include "tenon/tensor_list.h"
 
 namespace tenon::nn::utils {
 
@@ -22,16 +23,15 @@ struct ClipGradOptions {
 };
 
 // The norm of all of them as if they were one. 0 of none.
-TENON_API Tensor get_total_norm(const std::vector<Tensor>& tensors,
-                                const TotalNormOptions& options = {});
+TENON_API Tensor get_total_norm(TensorList tensors, const TotalNormOptions& options = {});
 // Multiplies the gradients so that their norm together is max_norm at most; one that is less is
 // left alone. Gives the norm there was. Parameters without a gradient do not matter.
-TENON_API Tensor clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm,
+TENON_API Tensor clip_grad_norm_(TensorList parameters, double max_norm,
                                  const ClipGradNormOptions& options = {});
-TENON_API void clip_grads_with_norm_(const std::vector<Tensor>& parameters, double max_norm,
+TENON_API void clip_grads_with_norm_(TensorList parameters, double max_norm,
                                      const Tensor& total_norm, const ClipGradOptions& options = {});
 // Every number of the gradients becomes one from -clip_value to clip_value.
-TENON_API void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value,
+TENON_API void clip_grad_value_(TensorList parameters, double clip_value,
                                 const ClipGradOptions& options = {});
 
 }  // namespace tenon::nn::utils

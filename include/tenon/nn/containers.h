@@ -19,16 +19,18 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <typeinfo>
 #include <utility>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/nn/callable.h"
 #include "tenon/nn/guard.h"
 #include "tenon/nn/module.h"
+#include "tenon/tensor_list.h"
 
 namespace tenon::nn {
 
@@ -103,10 +105,21 @@ class TENON_API Sequential : public Layer {
     (append(std::move(modules)), ...);
   }
   // Those of a list, in its order.
-  explicit Sequential(const std::vector<std::shared_ptr<Module>>& modules) { extend(modules); }
+  template <std::same_as<std::vector<std::shared_ptr<Module>>> V>
+  explicit Sequential(const V& modules) {
+    extend(modules);
+  }
+  template <std::size_t N>
+  explicit Sequential(const std::shared_ptr<Module> (&modules)[N]) {
+    extend(modules);
+  }
   // With names of their own.
-  explicit Sequential(
-      std::initializer_list<std::pair<std::string, std::shared_ptr<Module>>> modules);
+  explicit Sequential(std::initializer_list<NamedModule> modules)
+      : Sequential(NamedModuleList(modules)) {}
+  template <std::same_as<NamedModuleList> V>
+  explicit Sequential(V modules) {
+    add_named(modules);
+  }
 
   template <std::derived_from<Module> M>
   Sequential& append(std::shared_ptr<M> module) {
@@ -126,9 +139,15 @@ class TENON_API Sequential : public Layer {
     detail::sequence_set(*this, index, std::move(module));
   }
   Sequential& extend(const Sequential& other);  // shares its modules
-  Sequential& extend(const std::vector<std::shared_ptr<Module>>& modules) {
-    for (const auto& module : modules) append(module);
+  Sequential& extend(std::span<const std::shared_ptr<Module>> modules) {
+    // What appending runs may change the list.
+    const std::vector<std::shared_ptr<Module>> all(modules.begin(), modules.end());
+    for (const auto& module : all) append(module);
     return *this;
+  }
+  template <std::size_t N>
+  Sequential& extend(const std::shared_ptr<Module> (&modules)[N]) {
+    return extend(std::span<const std::shared_ptr<Module>>(modules));
   }
   // Takes one out and gives it back; those behind it move up, and all are numbered anew.
   std::shared_ptr<Module> pop(std::int64_t index = -1) {
@@ -153,6 +172,9 @@ class TENON_API Sequential : public Layer {
  protected:
   Tensor forward(const Tensor& input) override;
   void check_child(const Module* child) const override { detail::check_list_child(child); }
+
+ private:
+  void add_named(NamedModuleList modules);
 };
 
 namespace detail {
@@ -170,7 +192,14 @@ class ModuleList : public Module {
   explicit ModuleList(std::shared_ptr<Ms>... modules) {
     (append(std::move(modules)), ...);
   }
-  explicit ModuleList(const std::vector<std::shared_ptr<M>>& modules) { extend(modules); }
+  template <std::same_as<std::vector<std::shared_ptr<M>>> V>
+  explicit ModuleList(const V& modules) {
+    extend(modules);
+  }
+  template <std::size_t N>
+  explicit ModuleList(const std::shared_ptr<M> (&modules)[N]) {
+    extend(modules);
+  }
 
   template <std::derived_from<M> Actual>
   ModuleList& append(std::shared_ptr<Actual> module) {
@@ -189,9 +218,14 @@ class ModuleList : public Module {
     detail::note_if_known(module);
     detail::sequence_set(*this, index, std::move(module));
   }
-  ModuleList& extend(const std::vector<std::shared_ptr<M>>& modules) {
-    for (const auto& module : modules) append(module);
+  ModuleList& extend(std::span<const std::shared_ptr<M>> modules) {
+    const std::vector<std::shared_ptr<M>> all(modules.begin(), modules.end());
+    for (const auto& module : all) append(module);
     return *this;
+  }
+  template <std::size_t N>
+  ModuleList& extend(const std::shared_ptr<M> (&modules)[N]) {
+    return extend(std::span<const std::shared_ptr<M>>(modules));
   }
   ModuleList& extend(const ModuleList& other) { return extend(other.slice(0)); }
   std::shared_ptr<M> pop(std::int64_t index = -1) {
@@ -228,6 +262,8 @@ class ModuleList : public Module {
     detail::check_class<M>(*this, child);
   }
 };
+template <class M>
+ModuleList(std::vector<std::shared_ptr<M>>) -> ModuleList<M>;
 
 // Modules by name, in the order they came. It is not run.
 template <class M = Module>
@@ -235,6 +271,11 @@ class ModuleDict : public Module {
  public:
   ModuleDict() = default;
   explicit ModuleDict(std::initializer_list<std::pair<std::string, std::shared_ptr<M>>> modules) {
+    for (const auto& [key, module] : modules) set(key, module);
+  }
+  template <std::same_as<NamedModuleList> V>
+    requires std::same_as<M, Module>
+  explicit ModuleDict(V modules) {
     for (const auto& [key, module] : modules) set(key, module);
   }
 
@@ -248,8 +289,13 @@ class ModuleDict : public Module {
     remove(key);
     return module;
   }
+  // What is released may be the last of a module, whose destructor may be somebody's code.
   void clear() {
-    for (const std::string& key : keys()) remove(key);
+    const detail::Guard guard(*this, "clear() was running");
+    for (const std::string& key : keys()) {
+      if (contains(key)) remove(key);  // what the one before has released may have removed it
+      guard.check();
+    }
   }
   void update(const ModuleDict& other) {
     // Registration hooks may change the other one meanwhile.
@@ -290,10 +336,24 @@ class ModuleDict : public Module {
 class TENON_API ParameterList : public Module {
  public:
   ParameterList() = default;
-  explicit ParameterList(const std::vector<Tensor>& parameters) { extend(parameters); }
+  template <std::same_as<std::vector<Tensor>> V>
+  explicit ParameterList(const V& parameters) {
+    extend(parameters);
+  }
+  template <std::size_t N>
+  explicit ParameterList(const Tensor (&parameters)[N]) {
+    extend(std::span<const Tensor>(parameters));
+  }
+  // A TensorList, an array, a span.
+  template <class L>
+    requires std::convertible_to<const L&, std::span<const Tensor>> &&
+             (!std::same_as<L, std::vector<Tensor>>)
+  explicit ParameterList(const L& parameters) {
+    extend(std::span<const Tensor>(parameters));
+  }
 
   ParameterList& append(const Tensor& parameter);
-  ParameterList& extend(const std::vector<Tensor>& parameters);
+  ParameterList& extend(TensorList parameters);
   void set(std::int64_t index, const Tensor& parameter);
   Tensor pop(std::int64_t index = -1);
 

@@ -11,9 +11,9 @@
 #include <optional>
 #include <string>
 
-#include "tenon/api.h"
-#include "tenon/convolution.h"
+#include "tenon/detail/api.h"
 #include "tenon/nn/callable.h"
+#include "tenon/ops/convolution.h"
 
 namespace tenon::nn {
 

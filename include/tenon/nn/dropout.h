@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/nn/callable.h"
 
 namespace tenon::nn {
@@ -29,7 +29,7 @@ class TENON_API Dropout : public Layer {
   Tensor forward(const Tensor& input) override;
 };
 
-// Leaves out whole channels (tenon/functional.h).
+// Leaves out whole channels (tenon/ops/functional.h).
 class TENON_API Dropout1d : public Dropout {
  public:
   using Dropout::Dropout;

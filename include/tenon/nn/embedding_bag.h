@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/nn/callable.h"
 
 namespace tenon::nn {

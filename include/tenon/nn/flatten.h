@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/nn/callable.h"
 
 namespace tenon::nn {

@@ -1,9 +1,9 @@
-// Unfold and Fold: blocks of images as columns, and back (tenon/folding.h).
+// Unfold and Fold: blocks of images as columns, and back (tenon/ops/fold.h).
 #pragma once
 
 #include <string>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/nn/callable.h"
 
 namespace tenon::nn {

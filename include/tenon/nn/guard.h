@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 
 namespace tenon::nn {
 

@@ -11,14 +11,16 @@
 #pragma once
 
 #include <any>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/nn/guard.h"
 #include "tenon/removable_handle.h"
 #include "tenon/tensor.h"
@@ -111,9 +113,31 @@ class HookList : public HookEntries {
 
 }  // namespace detail
 
+namespace detail {
+// A slot, say, which a function that takes a tensor takes as one.
+template <class T>
+inline constexpr bool is_named_tensor =
+    std::convertible_to<T, const Tensor&> && !std::same_as<std::remove_cvref_t<T>, Tensor>;
+}  // namespace detail
+
 // What a module is called with, as hooks for all modules see it: an argument is an any of its type
 // without const and reference, and may be replaced by one of the same type.
-using Arguments = std::vector<std::any>;
+class Arguments : public std::vector<std::any> {
+ public:
+  Arguments() = default;
+  // {x, 1}: Note [Braces with names].
+  template <class... T>
+    requires(sizeof...(T) > 0 &&
+             (!std::derived_from<std::remove_cvref_t<T>, std::vector<std::any>> && ...) &&
+             (std::constructible_from<std::any, T> && ...) &&
+             (sizeof...(T) > 1 || !(detail::is_named_tensor<T> && ...)))
+  Arguments(T&&... values) {
+    reserve(sizeof...(T));
+    (emplace_back(std::forward<T>(values)), ...);
+  }
+  template <std::same_as<std::vector<std::any>> V>
+  Arguments(V values) noexcept : vector(std::move(values)) {}
+};
 
 // Hooks for all modules of the process, which run before a module's own.
 using GlobalForwardPreHook = std::function<void(Module&, Arguments& args)>;

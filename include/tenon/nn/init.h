@@ -14,7 +14,7 @@
 #include <optional>
 #include <string_view>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/generator.h"
 #include "tenon/scalar.h"
 #include "tenon/tensor.h"

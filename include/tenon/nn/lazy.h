@@ -29,7 +29,7 @@
 #include <typeinfo>
 #include <utility>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/error.h"
 #include "tenon/nn/callable.h"
 #include "tenon/uninitialized.h"

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string_view>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/nn/batchnorm.h"
 #include "tenon/nn/conv.h"
 #include "tenon/nn/lazy.h"

@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/shape.h"
 #include "tenon/state_dict.h"
 #include "tenon/value.h"

@@ -1,4 +1,4 @@
-// Losses as modules. What each calculates is in tenon/loss.h.
+// Losses as modules. What each calculates is in tenon/ops/loss.h.
 //
 //   nn::CrossEntropyLoss criterion({.label_smoothing = 0.1});
 //   Tensor loss = criterion(net(x), classes);
@@ -11,9 +11,9 @@
 #include <string>
 #include <string_view>
 
-#include "tenon/api.h"
-#include "tenon/loss.h"
+#include "tenon/detail/api.h"
 #include "tenon/nn/callable.h"
+#include "tenon/ops/loss.h"
 
 namespace tenon::nn {
 

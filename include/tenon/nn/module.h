@@ -23,7 +23,8 @@
 // a model that is in use, see docs/guide/hot_reload.md.
 //
 // User code that runs meanwhile (hooks, functions given to apply and convert, overridden functions,
-// operators of user-defined tensors) may change modules, also those that are being gone through:
+// operators of user-defined tensors, devices) may change modules, also those that are being gone
+// through:
 //  - Another tensor or module under a name that stays takes effect for what has not been reached.
 //  - Entries that come or go in a list (parameters, buffers, children of one module) that is being
 //    gone through are an Error, as in Python ("dictionary changed size during iteration"), thrown
@@ -33,8 +34,10 @@
 //    module whose function was called is an Error, too; it is thrown without the module being
 //    touched.
 // Conversions and loads change nothing if they throw. A tensor that leaves its place after a
-// conversion has reached it is converted all the same, and what has taken its place stays; for
-// loads see tenon/nn/load_state_dict.h.
+// conversion has reached it is converted all the same, and what has taken its place stays; one that
+// is written to, swapped, given other data or another grad after that makes the conversion an
+// Error, as the change would be lost. For loads see tenon/nn/load_state_dict.h. Memory that was
+// replaced is released when everything is in its place: its deleters are user code, too.
 #pragma once
 
 #include <any>
@@ -52,7 +55,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/device.h"
 #include "tenon/dtype.h"
 #include "tenon/nn/conversion.h"
@@ -227,7 +230,8 @@ class TENON_API Module {
   Module& type(DType dtype);
   // Memory without values, on a device: what makes a module that was built on meta real.
   Module& to_empty(Device device, const ToEmptyOptions& options = {});
-  // Any function of a tensor. It must not change its argument.
+  // Any function of a tensor. It may write to its argument; tensors over one storage that count
+  // versions together (detached parts of it) may be written to with it.
   Module& convert(const std::function<Tensor(const Tensor&)>& f, bool recurse = true);
 
   // State dicts.

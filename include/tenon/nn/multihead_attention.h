@@ -9,7 +9,7 @@
 #include <optional>
 #include <tuple>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/nn/callable.h"
 #include "tenon/nn/linear.h"
 

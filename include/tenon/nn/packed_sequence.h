@@ -12,9 +12,10 @@
 #include <tuple>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/shape.h"
 #include "tenon/tensor.h"
+#include "tenon/tensor_list.h"
 
 namespace tenon::nn {
 
@@ -56,8 +57,7 @@ struct PadSequenceOptions {
   std::string_view padding_side = "right";
 };
 // Sequences (L, *) side by side, each filled up to the longest.
-TENON_API Tensor pad_sequence(const std::vector<Tensor>& sequences,
-                              const PadSequenceOptions& options = {});
+TENON_API Tensor pad_sequence(TensorList sequences, const PadSequenceOptions& options = {});
 struct UnpadSequenceOptions {
   bool batch_first = false;
 };
@@ -67,7 +67,7 @@ TENON_API std::vector<Tensor> unpad_sequence(const Tensor& padded_sequences, con
 struct PackSequenceOptions {
   bool enforce_sorted = true;
 };
-TENON_API PackedSequence pack_sequence(const std::vector<Tensor>& sequences,
+TENON_API PackedSequence pack_sequence(TensorList sequences,
                                        const PackSequenceOptions& options = {});
 TENON_API std::vector<Tensor> unpack_sequence(const PackedSequence& packed_sequences);
 

@@ -1,4 +1,4 @@
-// Layers that make what passes larger at its edges (tenon/padding.h).
+// Layers that make what passes larger at its edges (tenon/ops/padding.h).
 //
 //   nn::ReflectionPad2d mirrored(3);                    // 3 on every side
 //   nn::ConstantPad1d marked({0, 4}, -1);               // 4 at the end
@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/nn/callable.h"
 #include "tenon/scalar.h"
 

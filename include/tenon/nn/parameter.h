@@ -2,7 +2,7 @@
 // tensor can do, it can.
 #pragma once
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/tensor.h"
 
 namespace tenon::nn {

@@ -1,10 +1,10 @@
-// Layers that turn channels into pixels, and into other channels (tenon/interpolation.h).
+// Layers that turn channels into pixels, and into other channels (tenon/ops/interpolation.h).
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/nn/callable.h"
 
 namespace tenon::nn {

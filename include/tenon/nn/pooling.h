@@ -1,4 +1,4 @@
-// Pools as layers (tenon/pooling.h). Each takes (N, C, ...) or (C, ...).
+// Pools as layers (tenon/ops/pooling.h). Each takes (N, C, ...) or (C, ...).
 //
 //   nn::MaxPool2d pool(3, {.stride = 2, .padding = 1});
 //   auto [values, indices] = pool.with_indices(x);
@@ -12,9 +12,9 @@
 #include <string>
 #include <tuple>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/nn/callable.h"
-#include "tenon/pooling.h"
+#include "tenon/ops/pooling.h"
 
 namespace tenon::nn {
 

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/nn/module.h"
 #include "tenon/tensor.h"
 
@@ -97,7 +97,7 @@ std::vector<std::shared_ptr<M>> replicate(const M& module, std::int64_t n,
 // their own, which begin by where the caller's stands. manual_seed() there seeds that stream.
 template <class M, class F>
   requires std::invocable<F&, M&, std::size_t>
-auto parallel_apply(const std::vector<std::shared_ptr<M>>& modules, F&& f) {
+auto parallel_apply(std::vector<std::shared_ptr<M>> modules, F&& f) {
   using R = std::invoke_result_t<F&, M&, std::size_t>;
   if constexpr (std::is_void_v<R>) {
     detail::run_replicas(modules.size(), [&](std::size_t i) { f(detail::present(modules[i]), i); });
@@ -114,20 +114,18 @@ auto parallel_apply(const std::vector<std::shared_ptr<M>>& modules, F&& f) {
 }
 // Each with its input. ValueError if there are not as many.
 template <class M>
-auto parallel_apply(const std::vector<std::shared_ptr<M>>& modules,
-                    const std::vector<Tensor>& inputs) {
+auto parallel_apply(std::vector<std::shared_ptr<M>> modules, std::vector<Tensor> inputs) {
   detail::check_replicas(modules.size(), inputs.size());
-  return parallel_apply(modules, [&](M& one, std::size_t i) -> typename detail::GivenBy<M>::type {
-    return one(inputs[i]);
-  });
+  return parallel_apply(std::move(modules),
+                        [&](M& one, std::size_t i) ->
+                        typename detail::GivenBy<M>::type { return one(inputs[i]); });
 }
 // Each with all of its arguments.
 template <class M>
   requires(std::tuple_size_v<typename M::Args> > 1)
-auto parallel_apply(const std::vector<std::shared_ptr<M>>& modules,
-                    const std::vector<typename M::Args>& inputs) {
+auto parallel_apply(std::vector<std::shared_ptr<M>> modules, std::vector<typename M::Args> inputs) {
   detail::check_replicas(modules.size(), inputs.size());
-  return parallel_apply(modules, [&](M& one, std::size_t i) -> typename M::Result {
+  return parallel_apply(std::move(modules), [&](M& one, std::size_t i) -> typename M::Result {
     return std::apply([&](const auto&... args) -> typename M::Result { return one(args...); },
                       inputs[i]);
   });

@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/nn/callable.h"
 #include "tenon/nn/packed_sequence.h"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <tuple>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/nn/callable.h"
 #include "tenon/nn/rnn.h"
 

@@ -16,8 +16,8 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/tensor.h"
 
 namespace tenon {
@@ -192,76 +192,81 @@ std::shared_ptr<M> make(A&& a, B&& b, C&& c, D&& d, typename detail::OptionsOf<M
       std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), std::forward<D>(d), options);
 }
 
-// A list of sizes in braces, before the options or without them: make<Conv2d>(3, 64, {3, 5}).
-using SizeList = std::initializer_list<std::int64_t>;
-template <class M>
+// A list of sizes in braces, before the options or without them: make<Conv2d>(3, 64, {3, 5}). It is
+// an array, Note [Braces with names].
+template <class M, std::size_t N>
   requires std::constructible_from<M, Dims>
-std::shared_ptr<M> make(SizeList sizes, typename detail::OptionsOf<M>::type options) {
+std::shared_ptr<M> make(const std::int64_t (&sizes)[N],
+                        typename detail::OptionsOf<M>::type options) {
   return make<M>(Dims(sizes), std::move(options));
 }
-template <class M>
+template <class M, std::size_t N>
   requires std::constructible_from<M, Dims>
-std::shared_ptr<M> make(SizeList sizes) {
+std::shared_ptr<M> make(const std::int64_t (&sizes)[N]) {
   return make<M>(Dims(sizes));
 }
-template <class M, class A>
+template <class M, class A, std::size_t N>
   requires std::constructible_from<M, A, Dims>
-std::shared_ptr<M> make(A&& a, SizeList sizes) {
+std::shared_ptr<M> make(A&& a, const std::int64_t (&sizes)[N]) {
   return make<M>(std::forward<A>(a), Dims(sizes));
 }
-template <class M, class A>
+template <class M, class A, std::size_t N>
   requires std::constructible_from<M, A, Dims>
-std::shared_ptr<M> make(A&& a, SizeList sizes, typename detail::OptionsOf<M>::type options) {
+std::shared_ptr<M> make(A&& a, const std::int64_t (&sizes)[N],
+                        typename detail::OptionsOf<M>::type options) {
   return make<M>(std::forward<A>(a), Dims(sizes), std::move(options));
 }
-template <class M, class A, class B>
+template <class M, class A, class B, std::size_t N>
   requires std::constructible_from<M, A, B, Dims>
-std::shared_ptr<M> make(A&& a, B&& b, SizeList sizes) {
+std::shared_ptr<M> make(A&& a, B&& b, const std::int64_t (&sizes)[N]) {
   return make<M>(std::forward<A>(a), std::forward<B>(b), Dims(sizes));
 }
-template <class M, class A, class B>
+template <class M, class A, class B, std::size_t N>
   requires std::constructible_from<M, A, B, Dims>
-std::shared_ptr<M> make(A&& a, B&& b, SizeList sizes, typename detail::OptionsOf<M>::type options) {
+std::shared_ptr<M> make(A&& a, B&& b, const std::int64_t (&sizes)[N],
+                        typename detail::OptionsOf<M>::type options) {
   return make<M>(std::forward<A>(a), std::forward<B>(b), Dims(sizes), std::move(options));
 }
 
 // Sizes that are followed by something else.
-template <class M>
+template <class M, std::size_t N, std::size_t K>
   requires std::constructible_from<M, Dims, Dims>
-std::shared_ptr<M> make(SizeList first, SizeList second) {
+std::shared_ptr<M> make(const std::int64_t (&first)[N], const std::int64_t (&second)[K]) {
   return make<M>(Dims(first), Dims(second));
 }
-template <class M>
+template <class M, std::size_t N, std::size_t K>
   requires std::constructible_from<M, Dims, Dims>
-std::shared_ptr<M> make(SizeList first, SizeList second,
+std::shared_ptr<M> make(const std::int64_t (&first)[N], const std::int64_t (&second)[K],
                         typename detail::OptionsOf<M>::type options) {
   return make<M>(Dims(first), Dims(second), std::move(options));
 }
-template <class M, class A>
+template <class M, std::size_t N, class A>
   requires std::constructible_from<M, Dims, A>
-std::shared_ptr<M> make(SizeList sizes, A&& a) {
+std::shared_ptr<M> make(const std::int64_t (&sizes)[N], A&& a) {
   return make<M>(Dims(sizes), std::forward<A>(a));
 }
-template <class M, class A>
+template <class M, std::size_t N, class A>
   requires std::constructible_from<M, Dims, A>
-std::shared_ptr<M> make(SizeList sizes, A&& a, typename detail::OptionsOf<M>::type options) {
+std::shared_ptr<M> make(const std::int64_t (&sizes)[N], A&& a,
+                        typename detail::OptionsOf<M>::type options) {
   return make<M>(Dims(sizes), std::forward<A>(a), std::move(options));
 }
 
 // Modules in a list, made in its order: make<Sequential>({make<Linear>(3, 5), make<ReLU>()}).
-using UnnamedModuleList = std::initializer_list<std::shared_ptr<Module>>;
-template <class M>
+template <class M, std::size_t N>
   requires std::constructible_from<M, const std::vector<std::shared_ptr<Module>>&>
-std::shared_ptr<M> make(UnnamedModuleList modules) {
-  return make<M>(std::vector<std::shared_ptr<Module>>(modules));
+std::shared_ptr<M> make(const std::shared_ptr<Module> (&modules)[N]) {
+  return make<M>(std::vector<std::shared_ptr<Module>>(modules, modules + N));
 }
 
-// Modules with names of their own: make<Sequential>({{"fc", make<Linear>(3, 5)}, ...}).
-using NamedModuleList = std::initializer_list<std::pair<std::string, std::shared_ptr<Module>>>;
-template <class M>
+// Modules with names of their own: make<Sequential>({{"fc", make<Linear>(3, 5)}, ...}). An array
+// too, Note [Braces with names], for a class with a constructor from a span of them.
+using NamedModule = std::pair<std::string, std::shared_ptr<Module>>;
+using NamedModuleList = std::span<const NamedModule>;
+template <class M, std::size_t N>
   requires std::constructible_from<M, NamedModuleList>
-std::shared_ptr<M> make(NamedModuleList modules) {
-  return make<M, NamedModuleList&>(modules);
+std::shared_ptr<M> make(const NamedModule (&modules)[N]) {
+  return make<M>(NamedModuleList(modules));
 }
 
 class TENON_API ChildSlot {
@@ -344,53 +349,62 @@ class Child final : public ChildSlot {
     requires(!std::constructible_from<M>)
       : ChildSlot(owner, name) {}
   // Sizes in braces, which may be followed by something else.
-  Child(Module* owner, std::string_view name, SizeList first, SizeList second)
+  template <std::size_t N, std::size_t K>
     requires std::constructible_from<M, Dims, Dims>
+  Child(Module* owner, std::string_view name, const std::int64_t (&first)[N],
+        const std::int64_t (&second)[K])
       : ChildSlot(owner, name) {
     *this = make<M>(Dims(first), Dims(second));
   }
-  template <class A>
+  template <std::size_t N, class A>
     requires std::constructible_from<M, Dims, A>
-  Child(Module* owner, std::string_view name, SizeList sizes, A&& a) : ChildSlot(owner, name) {
+  Child(Module* owner, std::string_view name, const std::int64_t (&sizes)[N], A&& a)
+      : ChildSlot(owner, name) {
     *this = make<M>(Dims(sizes), std::forward<A>(a));
   }
-  Child(Module* owner, std::string_view name, SizeList sizes)
+  template <std::size_t N>
     requires std::constructible_from<M, Dims>
+  Child(Module* owner, std::string_view name, const std::int64_t (&sizes)[N])
       : ChildSlot(owner, name) {
     *this = make<M>(Dims(sizes));
   }
-  Child(Module* owner, std::string_view name, SizeList sizes, Options options)
+  template <std::size_t N>
     requires std::constructible_from<M, Dims>
+  Child(Module* owner, std::string_view name, const std::int64_t (&sizes)[N], Options options)
       : ChildSlot(owner, name) {
     *this = make<M>(Dims(sizes), std::move(options));
   }
-  template <class A>
+  template <class A, std::size_t N>
     requires std::constructible_from<M, A, Dims>
-  Child(Module* owner, std::string_view name, A&& a, SizeList sizes) : ChildSlot(owner, name) {
+  Child(Module* owner, std::string_view name, A&& a, const std::int64_t (&sizes)[N])
+      : ChildSlot(owner, name) {
     *this = make<M>(std::forward<A>(a), Dims(sizes));
   }
-  template <class A>
+  template <class A, std::size_t N>
     requires std::constructible_from<M, A, Dims>
-  Child(Module* owner, std::string_view name, A&& a, SizeList sizes, Options options)
+  Child(Module* owner, std::string_view name, A&& a, const std::int64_t (&sizes)[N],
+        Options options)
       : ChildSlot(owner, name) {
     *this = make<M>(std::forward<A>(a), Dims(sizes), std::move(options));
   }
-  template <class A, class B>
+  template <class A, class B, std::size_t N>
     requires std::constructible_from<M, A, B, Dims>
-  Child(Module* owner, std::string_view name, A&& a, B&& b, SizeList sizes)
+  Child(Module* owner, std::string_view name, A&& a, B&& b, const std::int64_t (&sizes)[N])
       : ChildSlot(owner, name) {
     *this = make<M>(std::forward<A>(a), std::forward<B>(b), Dims(sizes));
   }
-  template <class A, class B>
+  template <class A, class B, std::size_t N>
     requires std::constructible_from<M, A, B, Dims>
-  Child(Module* owner, std::string_view name, A&& a, B&& b, SizeList sizes, Options options)
+  Child(Module* owner, std::string_view name, A&& a, B&& b, const std::int64_t (&sizes)[N],
+        Options options)
       : ChildSlot(owner, name) {
     *this = make<M>(std::forward<A>(a), std::forward<B>(b), Dims(sizes), std::move(options));
   }
-  Child(Module* owner, std::string_view name, NamedModuleList modules)
+  template <std::size_t N>
     requires std::constructible_from<M, NamedModuleList>
+  Child(Module* owner, std::string_view name, const NamedModule (&modules)[N])
       : ChildSlot(owner, name) {
-    *this = make<M>(modules);
+    *this = make<M>(NamedModuleList(modules));
   }
   // One that is there already: several places may share it.
   template <std::derived_from<M> Actual>

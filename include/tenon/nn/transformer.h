@@ -18,7 +18,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/nn/callable.h"
 #include "tenon/nn/containers.h"
 #include "tenon/nn/dropout.h"

@@ -1,12 +1,12 @@
-// Layers that resize images (tenon/interpolation.h).
+// Layers that resize images (tenon/ops/interpolation.h).
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "tenon/api.h"
-#include "tenon/interpolation.h"
+#include "tenon/detail/api.h"
 #include "tenon/nn/callable.h"
+#include "tenon/ops/interpolation.h"
 
 namespace tenon::nn {
 

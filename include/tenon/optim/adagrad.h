@@ -1,11 +1,12 @@
 // Adagrad: the larger the gradients so far, the smaller the steps.
 #pragma once
 
-#include <initializer_list>
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/optim/optimizer.h"
 
 namespace tenon::optim {
@@ -38,9 +39,10 @@ struct AdagradGroup {
 class TENON_API Adagrad final : public Optimizer {
  public:
   explicit Adagrad(Params params, const AdagradOptions& options = {});
-  explicit Adagrad(const std::vector<AdagradGroup>& groups, const AdagradOptions& options = {});
-  explicit Adagrad(std::initializer_list<AdagradGroup> groups, const AdagradOptions& options = {})
-      : Adagrad(std::vector<AdagradGroup>(groups), options) {}
+  explicit Adagrad(std::span<const AdagradGroup> groups, const AdagradOptions& options = {});
+  template <std::size_t N>
+  explicit Adagrad(const AdagradGroup (&groups)[N], const AdagradOptions& options = {})
+      : Adagrad(std::span<const AdagradGroup>(groups), options) {}
   ~Adagrad() override;
 
   using Optimizer::add_param_group;

@@ -1,13 +1,14 @@
 // Adam, and AdamW, whose weight decay is taken from the parameter and not added to the gradient.
 #pragma once
 
-#include <initializer_list>
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/optim/optimizer.h"
 
 namespace tenon::optim {
@@ -53,9 +54,10 @@ using AdamWGroup = AdamGroup;
 class TENON_API Adam : public Optimizer {
  public:
   explicit Adam(Params params, const AdamOptions& options = {});
-  explicit Adam(const std::vector<AdamGroup>& groups, const AdamOptions& options = {});
-  explicit Adam(std::initializer_list<AdamGroup> groups, const AdamOptions& options = {})
-      : Adam(std::vector<AdamGroup>(groups), options) {}
+  explicit Adam(std::span<const AdamGroup> groups, const AdamOptions& options = {});
+  template <std::size_t N>
+  explicit Adam(const AdamGroup (&groups)[N], const AdamOptions& options = {})
+      : Adam(std::span<const AdamGroup>(groups), options) {}
   ~Adam() override;
 
   using Optimizer::add_param_group;
@@ -73,9 +75,10 @@ class TENON_API Adam : public Optimizer {
 class TENON_API AdamW final : public Adam {
  public:
   explicit AdamW(Params params, const AdamWOptions& options = {});
-  explicit AdamW(const std::vector<AdamWGroup>& groups, const AdamWOptions& options = {});
-  explicit AdamW(std::initializer_list<AdamWGroup> groups, const AdamWOptions& options = {})
-      : AdamW(std::vector<AdamWGroup>(groups), options) {}
+  explicit AdamW(std::span<const AdamWGroup> groups, const AdamWOptions& options = {});
+  template <std::size_t N>
+  explicit AdamW(const AdamWGroup (&groups)[N], const AdamWOptions& options = {})
+      : AdamW(std::span<const AdamWGroup>(groups), options) {}
   ~AdamW() override;
 
  protected:

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/optim/lr_scheduler.h"
 
 namespace tenon::optim::lr_scheduler {

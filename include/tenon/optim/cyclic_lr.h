@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/optim/lr_scheduler.h"
 
 namespace tenon::optim::lr_scheduler {

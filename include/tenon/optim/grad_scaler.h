@@ -18,12 +18,14 @@
 // divided by it. A scale that was too large is made smaller, and after many good steps larger.
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <unordered_map>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/device.h"
 #include "tenon/optim/optimizer.h"
 #include "tenon/tensor.h"
@@ -52,7 +54,15 @@ class TENON_API GradScaler {
 
   // The same, times the scale: a loss, or several.
   Tensor scale(const Tensor& outputs);
-  std::vector<Tensor> scale(const std::vector<Tensor>& outputs);
+  // Note [Braces with names].
+  template <std::same_as<std::vector<Tensor>> V>
+  std::vector<Tensor> scale(const V& outputs) {
+    return scale_all(outputs);
+  }
+  template <std::size_t N>
+  std::vector<Tensor> scale(const Tensor (&outputs)[N]) {
+    return scale_all({outputs, outputs + N});
+  }
 
   // Divides the optimizer's gradients by the scale, to look at them or clip them before step(),
   // which does it otherwise. ValueError, with all gradients as they were, if one is of float16:
@@ -90,6 +100,7 @@ class TENON_API GradScaler {
   void load_state_dict(const Value& state_dict);
 
  private:
+  std::vector<Tensor> scale_all(const std::vector<Tensor>& outputs);
   enum class Stage : std::uint8_t { ready, unscaled, stepped };
   // What happened to an optimizer since the last update().
   struct Progress {

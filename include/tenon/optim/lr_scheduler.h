@@ -11,20 +11,23 @@
 // then, so that schedules combine and changes in between are honoured. What a scheduler keeps is
 // written and read as PyTorch does, in both directions.
 //
-// A scheduler holds a reference to the optimizer, which must outlive it.
+// A scheduler holds a reference to the optimizer, which must outlive it. User code that runs
+// meanwhile (functions of schedules, overridden functions, user-defined tensors among a group's
+// options) may do anything but destroy either, which is an Error.
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/optim/optimizer.h"
 #include "tenon/optim/scheduler_state.h"
 #include "tenon/shape.h"
@@ -32,19 +35,14 @@
 
 namespace tenon::optim::lr_scheduler {
 
-// One number for all groups, or one for each.
+// One number for all groups, or one for each: 0.1, {0.1, 0.2}, or a vector, also of one.
 class TENON_API PerGroup {
  public:
-  template <class N>
-    requires std::is_arithmetic_v<N>
-  PerGroup(N all) : PerGroup(static_cast<double>(all)) {}
+  template <class... N>
+    requires(sizeof...(N) > 0 && (std::is_arithmetic_v<N> && ...))
+  PerGroup(N... each) : values_{static_cast<double>(each)...}, is_list_(sizeof...(N) > 1) {}
   template <std::same_as<std::vector<double>> V>
   PerGroup(V each) : values_(std::move(each)), is_list_(true) {}
-  PerGroup(std::initializer_list<double> each) : values_(each), is_list_(true) {}
-  // One for all, the same: Note [Braces with names]. Never named by users.
-  explicit PerGroup(int all) : PerGroup(static_cast<double>(all)) {}
-  explicit PerGroup(float all) : PerGroup(static_cast<double>(all)) {}
-  explicit PerGroup(double all) : values_{all}, is_list_(false) {}
 
   bool is_list() const noexcept { return is_list_; }
   const std::vector<double>& values() const noexcept { return values_; }
@@ -109,8 +107,16 @@ class TENON_API LRScheduler {
   // As if it had not been stepped; and the first step.
   virtual void undo();
   virtual void begin();
+  // The schedulers that this one steps.
+  virtual std::vector<LRScheduler*> parts() const;
 
   std::vector<ParamGroup>& groups() const noexcept { return optimizer_->param_groups(); }
+  // The number that each group has under that name. Reading a user-defined tensor is user code,
+  // which may add groups and remove them: there are as many numbers as groups afterwards, or more.
+  std::vector<double> numbers(std::string_view name) const;
+  // Gives a group, if it is still there, another value. What was there goes, which may be user
+  // code.
+  void set_option(std::size_t group, std::string_view name, Value value) const;
   // The groups' learning rates, each changed by the function.
   std::vector<double> changed(const std::function<double(double lr)>& change) const;
   // One for each of base_lrs(). ValueError if groups were added since.
@@ -130,6 +136,11 @@ class TENON_API LRScheduler {
   friend class ChainedScheduler;
 
   void warn_of_order() const;
+  // Calls f, which runs user code and then check_return() of the guard it is given: that is told if
+  // this one, its optimizer or one of its parts is destroyed.
+  void with_guards(const char* during,
+                   const std::function<void(const nn::detail::Guard&)>& f) const;
+  void load(const Value& state_dict, const nn::detail::Guard& guard);
 
   std::string type_name_;
   Optimizer* optimizer_;
@@ -273,9 +284,14 @@ struct LambdaLROptions {
 class TENON_API LambdaLR final : public LRScheduler {
  public:
   LambdaLR(Optimizer& optimizer, LRLambda lr_lambda, const LambdaLROptions& options = {});
-  // One for each group.
-  LambdaLR(Optimizer& optimizer, std::vector<LRLambda> lr_lambdas,
-           const LambdaLROptions& options = {});
+  // One for each group: Note [Braces with names].
+  template <std::same_as<std::vector<LRLambda>> V>
+  LambdaLR(Optimizer& optimizer, V lr_lambdas, const LambdaLROptions& options = {})
+      : LambdaLR(Listed{}, optimizer, std::move(lr_lambdas), options) {}
+  template <std::size_t N>
+  LambdaLR(Optimizer& optimizer, const LRLambda (&lr_lambdas)[N],
+           const LambdaLROptions& options = {})
+      : LambdaLR(Listed{}, optimizer, {lr_lambdas, lr_lambdas + N}, options) {}
   ~LambdaLR() override;
 
  protected:
@@ -283,6 +299,10 @@ class TENON_API LambdaLR final : public LRScheduler {
   void state(SchedulerState& state) override;
 
  private:
+  struct Listed {};
+  LambdaLR(Listed, Optimizer& optimizer, std::vector<LRLambda> lr_lambdas,
+           const LambdaLROptions& options);
+
   std::vector<LRLambda> lambdas_;
   Value saved_lambdas_;  // what a file has of Python's function objects
 };
@@ -295,8 +315,13 @@ class TENON_API MultiplicativeLR final : public LRScheduler {
  public:
   MultiplicativeLR(Optimizer& optimizer, LRLambda lr_lambda,
                    const MultiplicativeLROptions& options = {});
-  MultiplicativeLR(Optimizer& optimizer, std::vector<LRLambda> lr_lambdas,
-                   const MultiplicativeLROptions& options = {});
+  template <std::same_as<std::vector<LRLambda>> V>
+  MultiplicativeLR(Optimizer& optimizer, V lr_lambdas, const MultiplicativeLROptions& options = {})
+      : MultiplicativeLR(Listed{}, optimizer, std::move(lr_lambdas), options) {}
+  template <std::size_t N>
+  MultiplicativeLR(Optimizer& optimizer, const LRLambda (&lr_lambdas)[N],
+                   const MultiplicativeLROptions& options = {})
+      : MultiplicativeLR(Listed{}, optimizer, {lr_lambdas, lr_lambdas + N}, options) {}
   ~MultiplicativeLR() override;
 
  protected:
@@ -304,6 +329,10 @@ class TENON_API MultiplicativeLR final : public LRScheduler {
   void state(SchedulerState& state) override;
 
  private:
+  struct Listed {};
+  MultiplicativeLR(Listed, Optimizer& optimizer, std::vector<LRLambda> lr_lambdas,
+                   const MultiplicativeLROptions& options);
+
   std::vector<LRLambda> lambdas_;
   Value saved_lambdas_;
 };

@@ -2,13 +2,14 @@
 // what an optimizer keeps for one of them.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/tensor.h"
 #include "tenon/value.h"
 
@@ -19,7 +20,21 @@ class TENON_API NamedValues {
   using Entry = std::pair<std::string, Value>;
 
   NamedValues() = default;
-  NamedValues(std::vector<Entry> entries) : entries_(std::move(entries)) {}
+  // In this order. A name that comes twice keeps its place and takes the later value.
+  // Note [Braces with names].
+  template <std::same_as<std::vector<Entry>> V>
+  NamedValues(V entries) : entries_(std::move(entries)) {
+    keep_each_name_once();
+  }
+  template <std::size_t N>
+  NamedValues(const Entry (&entries)[N]) : entries_(entries, entries + N) {
+    keep_each_name_once();
+  }
+  NamedValues(const NamedValues& other) = default;
+  NamedValues(NamedValues&& other) noexcept = default;
+  NamedValues& operator=(const NamedValues& other);
+  NamedValues& operator=(NamedValues&& other) noexcept;
+  ~NamedValues();
 
   bool empty() const noexcept { return entries_.empty(); }
   std::size_t size() const noexcept { return entries_.size(); }
@@ -45,6 +60,8 @@ class TENON_API NamedValues {
   Value value() const;
 
  private:
+  void keep_each_name_once();
+
   std::vector<Entry> entries_;
 };
 
@@ -52,7 +69,8 @@ class TENON_API NamedValues {
 
 namespace tenon {
 
-// Of a number: group["lr"] *= 0.1. TypeError for anything else.
+// Of a number: group["lr"] *= 0.1. TypeError for anything else. Error if it is a user-defined
+// tensor whose class takes it out of the NamedValues that it is in.
 TENON_API Value& operator*=(Value& number, double factor);
 TENON_API Value& operator/=(Value& number, double divisor);
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/optim/lr_scheduler.h"
 
 namespace tenon::optim::lr_scheduler {
@@ -49,9 +49,9 @@ class TENON_API OneCycleLR final : public LRScheduler {
     std::string start_lr, end_lr, start_momentum, end_momentum;
   };
   // Where in which phase. ValueError beyond the last step.
-  std::pair<const Phase*, double> place(std::int64_t step) const;
-  double annealed(const ParamGroup& group, const std::string& start, const std::string& end,
-                  double part) const;
+  std::pair<Phase, double> place(std::int64_t step) const;
+  // Of each group.
+  std::vector<double> annealed(const std::string& start, const std::string& end, double part) const;
   void prepare_groups(const PerGroup& max_lr, const OneCycleLROptions& options);
   Value phases() const;
   static std::vector<Phase> phases_of(const Value& saved);

@@ -11,29 +11,31 @@
 // and is left with the old one where a load assigns another (stale_parameters says which). What it
 // keeps is written and read as PyTorch does, in both directions.
 //
-// Hooks and closures may do anything to the optimizer but destroy it, which is an Error. Code that
-// runs while a group is being updated (operators of user-defined tensors) may add groups, which
-// then come after that one; a load is an Error there.
+// Hooks, closures, overridden functions and user-defined tensors among the options may do anything
+// to the optimizer but destroy it, which is an Error. Code that runs while a group is being updated
+// (operators of user-defined tensors) may add groups, which then come after that one; a load is an
+// Error there.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/nn/hooks.h"
 #include "tenon/nn/module.h"
 #include "tenon/optim/named_values.h"
 #include "tenon/removable_handle.h"
 #include "tenon/tensor.h"
+#include "tenon/tensor_list.h"
 #include "tenon/value.h"
 
 namespace tenon::optim {
@@ -49,14 +51,31 @@ class TENON_API Params {
   Params() = default;
   template <std::same_as<std::vector<Tensor>> V>
   Params(V tensors) : tensors_(std::move(tensors)) {}
-  Params(std::initializer_list<Tensor> tensors) : tensors_(tensors) {}
-  Params(const std::vector<std::pair<std::string, Tensor>>& named);
+  // Note [Braces with names].
+  Params(const OneTensor& one) : tensors_(1, one.tensor) {}
+  template <std::convertible_to<const Tensor&>... T>
+    requires(sizeof...(T) > 1)
+  Params(const T&... tensors) : tensors_{static_cast<const Tensor&>(tensors)...} {}
+  // A TensorList, an array, a span.
+  template <class L>
+    requires std::convertible_to<const L&, std::span<const Tensor>> &&
+             (!std::same_as<L, std::vector<Tensor>>)
+  Params(const L& tensors) {
+    const std::span<const Tensor> all = tensors;
+    tensors_.assign(all.begin(), all.end());
+  }
+  template <std::same_as<std::vector<std::pair<std::string, Tensor>>> V>
+  Params(const V& named) {
+    take(named);
+  }
 
   const std::vector<Tensor>& tensors() const noexcept { return tensors_; }
   // As many, or none.
   const std::vector<std::string>& names() const noexcept { return names_; }
 
  private:
+  void take(std::span<const std::pair<std::string, Tensor>> named);
+
   std::vector<Tensor> tensors_;
   std::vector<std::string> names_;
 };
@@ -113,7 +132,7 @@ class TENON_API Optimizer {
   // changed, for options that are not finite or of another type, or if something is not kept that
   // should be.
   void step();
-  // Calls it first, with recording on, and gives what it gives: the loss.
+  // Calls a copy of it first, with recording on, and gives what it gives: the loss.
   Tensor step(const std::function<Tensor()>& closure);
   void zero_grad(const nn::ZeroGradOptions& options = {});
 
@@ -126,9 +145,11 @@ class TENON_API Optimizer {
   // those of the optimizer, not copies.
   Value state_dict();
   // The options come from the state dict, the parameters stay. Tensors become the parameter's dtype
-  // and device, but for "step"; those that are so already are taken as they are, not copied.
-  // LoadError, with everything that does not fit and the optimizer as it was, if groups,
-  // sizes, shapes or what must be kept differ.
+  // and device, but for "step"; those that are so already are taken as they are, not copied. What
+  // steps write into is converted for each parameter by itself. Of the rest, what is the same
+  // object in several places stays one, and a tensor that repeats few elements goes on repeating
+  // them: it takes no more than what was saved. LoadError, with everything that does not fit and
+  // the optimizer as it was, if groups, sizes, shapes or what must be kept differ.
   void load_state_dict(const Value& state_dict);
 
   // The parameters it holds and the module does not have: those that an assigning load replaced,
@@ -166,6 +187,7 @@ class TENON_API Optimizer {
   virtual void check(const ParamGroup& group, bool fresh) const = 0;
   // A step of one group, with recording off. Operators of user-defined tensors are user code, which
   // may empty param_groups(): whatever is needed of the group is taken from it before the first.
+  // To read an option that is such a tensor is one.
   virtual void update(ParamGroup& group) = 0;
   // What a state of the group has, if it is not empty.
   virtual std::vector<Kept> kept(const ParamGroup& group) const = 0;
@@ -176,6 +198,7 @@ class TENON_API Optimizer {
   friend class lr_scheduler::LRScheduler;
   class GoingThrough;
   struct Plan;
+  struct Reading;
   struct State;
 
   // False if it has a parameter twice.
@@ -183,10 +206,11 @@ class TENON_API Optimizer {
   void update_groups();
   void add_waiting();
   Plan plan_load(const Value& state_dict) const;
-  NamedValues kept_of(const Value& state, const Tensor& parameter, const ParamGroup& group) const;
+  NamedValues kept_of(const Value& state, const Tensor& parameter, const std::vector<Kept>& known,
+                      Reading& reading) const;
   // Adds what is wrong with it to the problems.
-  void check_state(const Value& state, const Tensor& parameter, const std::string& name,
-                   const ParamGroup& group, std::vector<std::string>& problems) const;
+  static void check_state(const Value& state, const Tensor& parameter, const std::string& name,
+                          const std::vector<Kept>& known, std::vector<std::string>& problems);
 
   std::string type_name_;
   NamedValues defaults_;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/optim/lr_scheduler.h"
 #include "tenon/tensor.h"
 

@@ -1,11 +1,12 @@
 // RMSprop: gradients are divided by a running mean of their size.
 #pragma once
 
-#include <initializer_list>
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/optim/optimizer.h"
 
 namespace tenon::optim {
@@ -37,9 +38,10 @@ struct RMSpropGroup {
 class TENON_API RMSprop final : public Optimizer {
  public:
   explicit RMSprop(Params params, const RMSpropOptions& options = {});
-  explicit RMSprop(const std::vector<RMSpropGroup>& groups, const RMSpropOptions& options = {});
-  explicit RMSprop(std::initializer_list<RMSpropGroup> groups, const RMSpropOptions& options = {})
-      : RMSprop(std::vector<RMSpropGroup>(groups), options) {}
+  explicit RMSprop(std::span<const RMSpropGroup> groups, const RMSpropOptions& options = {});
+  template <std::size_t N>
+  explicit RMSprop(const RMSpropGroup (&groups)[N], const RMSpropOptions& options = {})
+      : RMSprop(std::span<const RMSpropGroup>(groups), options) {}
   ~RMSprop() override;
 
   using Optimizer::add_param_group;

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/optim/named_values.h"
 #include "tenon/value.h"
 

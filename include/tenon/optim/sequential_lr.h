@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/optim/lr_scheduler.h"
 
 namespace tenon::optim::lr_scheduler {
@@ -38,8 +38,15 @@ struct SequentialLROptions {
 //   SequentialLR scheduler(optimizer, {warmup, decay}, {5});
 class TENON_API SequentialLR final : public LRScheduler {
  public:
-  SequentialLR(Optimizer& optimizer, std::vector<SchedulerPart> schedulers, const Dims& milestones,
-               const SequentialLROptions& options = {});
+  // Note [Braces with names].
+  template <std::same_as<std::vector<SchedulerPart>> V>
+  SequentialLR(Optimizer& optimizer, V schedulers, const Dims& milestones,
+               const SequentialLROptions& options = {})
+      : SequentialLR(Listed{}, optimizer, std::move(schedulers), milestones, options) {}
+  template <std::size_t N>
+  SequentialLR(Optimizer& optimizer, const SchedulerPart (&schedulers)[N], const Dims& milestones,
+               const SequentialLROptions& options = {})
+      : SequentialLR(Listed{}, optimizer, {schedulers, schedulers + N}, milestones, options) {}
   ~SequentialLR() override;
 
   void step() { LRScheduler::step(); }
@@ -50,8 +57,12 @@ class TENON_API SequentialLR final : public LRScheduler {
   void check() const override;
   void undo() override;
   void begin() override;
+  std::vector<LRScheduler*> parts() const override;
 
  private:
+  struct Listed {};
+  SequentialLR(Listed, Optimizer& optimizer, std::vector<SchedulerPart> schedulers,
+               const Dims& milestones, const SequentialLROptions& options);
   std::size_t index_at(std::int64_t epoch) const;
 
   std::vector<SchedulerPart> schedulers_;
@@ -64,8 +75,14 @@ struct ChainedSchedulerOptions {
 // All of them at every step. If one throws, those before it have been stepped.
 class TENON_API ChainedScheduler final : public LRScheduler {
  public:
-  explicit ChainedScheduler(std::vector<SchedulerPart> schedulers,
-                            const ChainedSchedulerOptions& options = {});
+  // Note [Braces with names].
+  template <std::same_as<std::vector<SchedulerPart>> V>
+  explicit ChainedScheduler(V schedulers, const ChainedSchedulerOptions& options = {})
+      : ChainedScheduler(Listed{}, std::move(schedulers), options) {}
+  template <std::size_t N>
+  explicit ChainedScheduler(const SchedulerPart (&schedulers)[N],
+                            const ChainedSchedulerOptions& options = {})
+      : ChainedScheduler(Listed{}, {schedulers, schedulers + N}, options) {}
   ~ChainedScheduler() override;
 
   void step() { LRScheduler::step(); }
@@ -76,8 +93,13 @@ class TENON_API ChainedScheduler final : public LRScheduler {
   void check() const override;
   void undo() override;
   void begin() override;
+  std::vector<LRScheduler*> parts() const override;
 
  private:
+  struct Listed {};
+  ChainedScheduler(Listed, std::vector<SchedulerPart> schedulers,
+                   const ChainedSchedulerOptions& options);
+
   std::vector<SchedulerPart> schedulers_;
 };
 

@@ -1,11 +1,12 @@
 // SGD: stochastic gradient descent, with momentum.
 #pragma once
 
-#include <initializer_list>
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
-#include "tenon/api.h"
+#include "tenon/detail/api.h"
 #include "tenon/optim/optimizer.h"
 
 namespace tenon::optim {
@@ -37,9 +38,10 @@ struct SGDGroup {
 class TENON_API SGD final : public Optimizer {
  public:
   explicit SGD(Params params, const SGDOptions& options = {});
-  explicit SGD(const std::vector<SGDGroup>& groups, const SGDOptions& options = {});
-  explicit SGD(std::initializer_list<SGDGroup> groups, const SGDOptions& options = {})
-      : SGD(std::vector<SGDGroup>(groups), options) {}
+  explicit SGD(std::span<const SGDGroup> groups, const SGDOptions& options = {});
+  template <std::size_t N>
+  explicit SGD(const SGDGroup (&groups)[N], const SGDOptions& options = {})
+      : SGD(std::span<const SGDGroup>(groups), options) {}
   ~SGD() override;
 
   using Optimizer::add_param_group;

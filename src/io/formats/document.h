@@ -1,0 +1,105 @@
+// An open checkpoint, before it is anybody's: where its bytes come from, and how to build what it
+// describes, as often as wanted.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/read/records.h"
+#include "io/read/source.h"
+#include "io/support/read_meter.h"
+#include "tenon/value.h"
+
+namespace tenon {
+
+// Makes storages and tensors while a document is built.
+class Builder {
+ public:
+  virtual ~Builder();
+  // About so many storages will come.
+  virtual void expect(std::size_t /*storages*/) {}
+  // A storage of the document's, by number. Called once for each that is used, before its tensors.
+  virtual void storage(std::uint32_t number, const StorageRecord& record) = 0;
+  // The elements of an untyped storage are of this dtype, as one of its tensors says.
+  virtual void element_type(std::uint32_t number, DType dtype) = 0;
+  virtual Tensor tensor(const TensorRecord& record) = 0;
+  virtual Tensor parameter(const Tensor& data, bool requires_grad) = 0;
+  virtual Tensor uninitialized(const UninitializedRecord& record) = 0;
+  // A sparse tensor that was made of such tensors.
+  virtual void sparse(const Value& /*sparse*/) {}
+};
+
+struct DocumentOptions {
+  bool inert = false;
+  bool follow_links = false;  // shards may be links out of their folder
+  ReadLimits limits = {};
+  // What opening it is charged to, if it is a part of another document; else it has its own.
+  ReadMeter* meter = nullptr;
+};
+
+class Document {
+ public:
+  virtual ~Document();
+  Document(const Document&) = delete;
+  Document& operator=(const Document&) = delete;
+
+  virtual std::string_view format() const noexcept = 0;  // "pth", "legacy", "safetensors", ...
+  // The whole of it, charged to the meter. Any thread, any number of times.
+  virtual Value build(Builder& builder, ReadMeter& meter) const = 0;
+  // It is not built any more: what only that needs is let go of, and released.
+  virtual void let_go(ReadMeter& /*meter*/) noexcept {}
+  // A meter for one build, on which opening the document is counted already.
+  ReadMeter meter() const { return own_meter_; }
+  const Source& source() const noexcept { return *source_; }
+  // Whether bytes can be compared with a checksum.
+  virtual bool has_checksums() const noexcept = 0;
+  // What the file says about itself: its version, its byte order.
+  virtual std::vector<std::pair<std::string, std::string>> facts() const { return {}; }
+  // All bytes of the file that belong to something, used or not, as storages of bytes. Where there
+  // are no checksums, the file is one.
+  virtual std::vector<StorageRecord> stretches() const;
+  // Whether a tensor of it is only another name for bytes of one that is there.
+  virtual bool is_alias(std::string_view /*name*/) const noexcept { return false; }
+
+ protected:
+  Document(std::shared_ptr<const Source> source, const DocumentOptions& options)
+      : source_(std::move(source)),
+        own_meter_(source_->name(), options.limits),
+        opening_(options.meter) {
+    opening().add_file(source_->size());
+  }
+  // What opening it is charged to. Only while it is being opened.
+  ReadMeter& opening() noexcept { return opening_ != nullptr ? *opening_ : own_meter_; }
+
+  std::shared_ptr<const Source> source_;
+
+ private:
+  ReadMeter own_meter_;
+  ReadMeter* opening_;
+};
+
+// Each FormatError if it is not one, or a bad one.
+std::unique_ptr<Document> open_pth(std::shared_ptr<const Source> source,
+                                   const DocumentOptions& options);
+std::unique_ptr<Document> open_legacy(std::shared_ptr<const Source> source,
+                                      const DocumentOptions& options);
+std::unique_ptr<Document> open_safetensors(std::shared_ptr<const Source> source,
+                                           const DocumentOptions& options);
+// Whether it begins as such a file does: with a length that fits it, and a {. The length may look
+// like anything else.
+bool begins_as_safetensors(const Source& source);
+// Whichever it is, by its bytes; an error says what other kind of file it is.
+std::unique_ptr<Document> open_document(std::shared_ptr<const Source> source,
+                                        const DocumentOptions& options);
+
+// What is said of a text that looks like an index at first, and why it is none.
+std::string no_index(std::string_view why);
+
+// A file with the names of tensors and the files they are in, which are beside it.
+std::unique_ptr<Document> open_index(const std::string& path, const DocumentOptions& options);
+// A file of any kind, an index, or a folder with one of the usual names in it.
+std::unique_ptr<Document> open_path(const std::string& path, const DocumentOptions& options);
+
+}  // namespace tenon

@@ -1,0 +1,28 @@
+// A state dict in several files of a folder, and an index of them.
+//
+// Note [Shards appear together]
+// Shards are written under names that are not taken. No index names them before the last one is
+// there; then the index is replaced, in one step. What the index before that named is removed at
+// last. Whatever happens in between, an index and the files it names belong together. Shards get
+// their names only when all of them are written, so that of a process that is killed before only
+// temporary files are left, which the next one removes.
+//
+// The folder is the one that its name led to at first: Note [Writing into a held folder]. Unless
+// replacing is allowed, the name is no symbolic link.
+#pragma once
+
+#include <string>
+
+#include "io/write/saver.h"
+
+namespace tenon {
+
+// "model-00001-of-00003.safetensors" and "model.safetensors.index.json".
+SaveReport save_safetensors_shards(FileSystem& system, const Saving& saving, const Value& tree,
+                                   const std::string& folder, const SaveOptions& options);
+// "pytorch_model-00001-of-00003.bin" and "pytorch_model.bin.index.json". ValueError for anything
+// but a dict of tensors, at least one.
+SaveReport save_archive_shards(FileSystem& system, const Saving& saving, const Value& tree,
+                               const std::string& folder, const SaveOptions& options);
+
+}  // namespace tenon
