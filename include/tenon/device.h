@@ -73,6 +73,8 @@ class TENON_API Device {
   constexpr bool is_cpu() const noexcept { return type_ == DeviceType::cpu; }
   constexpr bool is_meta() const noexcept { return type_ == DeviceType::meta; }
   constexpr bool is_cuda() const noexcept { return type_ == DeviceType::cuda; }
+  // Neither the CPU nor meta: a DeviceBackend serves it (tenon/extend/device_backend.h).
+  constexpr bool has_backend() const noexcept { return !is_cpu() && !is_meta(); }
 
   friend constexpr bool operator==(Device a, Device b) noexcept {
     return a.type_ == b.type_ && a.index_ == b.index_;

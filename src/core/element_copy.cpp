@@ -24,7 +24,10 @@ void copy_tensor(const Tensor& dst, const Tensor& src) {
     copy_tensor(staged, src);
     return copy_tensor(dst, staged);
   }
-  find_backend((to.device.is_cpu() ? from : to).device.type())->copy(dst, src);
+  DeviceBackend* const backend = find_backend((to.device.is_cpu() ? from : to).device.type());
+  // A backend may be user code that changes the variables it is called with.
+  const Tensor into = dst, out_of = src;
+  backend->copy(into, out_of);
 }
 
 }  // namespace tenon

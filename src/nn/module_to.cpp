@@ -76,15 +76,17 @@ struct Replacement {
 // borrowed memory and what hooks have captured are user code, too.
 class Conversion {
  public:
-  // An elementwise function does the same to a tensor and to the bytes it shares with others.
-  Conversion(Module& root, const Function& f, bool recurse, bool elementwise)
+  // A function of the user's may write to its argument; the library's own do not. An elementwise
+  // one does the same to a tensor and to the bytes it shares with others.
+  enum class Kind : std::uint8_t { of_user, own, own_elementwise };
+  Conversion(Module& root, const Function& f, bool recurse, Kind kind)
       : root_(root),
         tree_(root, kDuring),
         f_(f),
         policy_(get_conversion_policy()),
         recurse_(recurse),
-        elementwise_(elementwise) {
-    if (elementwise) shared_ = detail::SharedStorages(root, recurse);
+        kind_(kind) {
+    if (kind == Kind::own_elementwise) shared_ = detail::SharedStorages(root, recurse);
   }
 
   // Parameters before buffers: a buffer that is somebody's parameter is converted as that.
@@ -165,7 +167,7 @@ class Conversion {
   }
 
   Tensor converted(const Tensor& tensor) {
-    if (elementwise_) {
+    if (kind_ == Kind::own_elementwise) {
       if (auto shared = shared_.map(tensor, f_)) return *std::move(shared);
     }
     return given(tensor);
@@ -177,8 +179,14 @@ class Conversion {
     Tensor fresh = f_(tensor);
     if (!fresh.defined())
       throw TypeError("Module::convert: the function returned an undefined tensor");
-    if (tensor.version() != before) note_written(tensor, before, staging);
+    if (tensor.version() != before && !is_only_read(tensor)) note_written(tensor, before, staging);
     return fresh;
+  }
+
+  // Whether a write to the tensor while it is converted is a change that would be lost: one by a
+  // device's backend, then. Operators of a user-defined tensor may write to it.
+  bool is_only_read(const Tensor& tensor) const {
+    return kind_ != Kind::of_user && !tensor.body().is_wrapper();
   }
 
   // The function has written to its argument. That changes the version of all tensors that count
@@ -220,10 +228,11 @@ class Conversion {
       }
     }
     const bool is_parameter = slot.kind() == TensorSlot::Kind::parameter;
-    Replacement one{&slot, tree_.count(), old, {}, How::nothing};
+    Replacement one{&slot, tree_.count(), old, {}, How::nothing, Seen::of(old)};
+    const bool only_read = is_only_read(old);
     one.fresh = converted(old);
     check();
-    one.was = Seen::of(old);
+    if (!only_read) one.was = Seen::of(old);
     one.is_parameter = is_parameter;
     if (is_uninitialized(old) && !one.fresh.is(old)) {
       stage_lazy(one, is_parameter);
@@ -270,9 +279,11 @@ class Conversion {
   void stage_grad(Replacement& one, std::uint32_t index, Check check) {
     const Tensor old = one.old.grad();
     if (!old.defined()) return;
-    Grad grad{old, given(old, &one), How::nothing};
+    Grad grad{old, {}, How::nothing, Seen::of(old)};
+    const bool only_read = is_only_read(old);
+    grad.fresh = given(old, &one);
     check();
-    grad.was = Seen::of(old);
+    if (!only_read) grad.was = Seen::of(old);
     if (grad.fresh.is(old)) {
       grad.fresh = {};
     } else {
@@ -395,7 +406,7 @@ class Conversion {
   ConversionPolicy policy_;
   detail::SharedStorages shared_;
   bool recurse_;
-  bool elementwise_;
+  Kind kind_;
   std::vector<Module*> modules_;  // that have been reached
   std::unordered_set<const Module*> seen_;
   std::vector<Replacement> replacements_;
@@ -404,12 +415,14 @@ class Conversion {
   std::vector<Other> others_;
 };
 
-void convert_all(Module& root, const Function& f, bool recurse, bool elementwise) {
+using Kind = Conversion::Kind;
+
+void convert_all(Module& root, const Function& f, bool recurse, Kind kind) {
   // What was replaced goes last, while the guard still tells whether the root outlives it.
   const detail::Guard guard(root, "what a conversion had replaced was released");
   {
     Releases replaced;
-    Conversion conversion(root, f, recurse, elementwise);
+    Conversion conversion(root, f, recurse, kind);
     conversion.stage();
     const Releases::Scope later(replaced);
     conversion.commit();
@@ -421,7 +434,7 @@ void convert_all(Module& root, const Function& f, bool recurse, bool elementwise
 
 Module& Module::convert(const std::function<Tensor(const Tensor&)>& f, bool recurse) {
   const Function held = f;  // which may destroy what it was given as
-  convert_all(*this, held, recurse, false);
+  convert_all(*this, held, recurse, Kind::of_user);
   return *this;
 }
 
@@ -458,12 +471,13 @@ Module& Module::to(const ModuleToOptions& given) {
                  "module from meta to a different device."));
     }
   };
-  convert_all(*this, f, true, !options.memory_format.has_value());
+  convert_all(*this, f, true, options.memory_format ? Kind::own : Kind::own_elementwise);
   return *this;
 }
 
 Module& Module::move_to(Device device) {
-  convert_all(*this, [&](const Tensor& tensor) { return tensor.to(device); }, true, true);
+  convert_all(
+      *this, [&](const Tensor& tensor) { return tensor.to(device); }, true, Kind::own_elementwise);
   return *this;
 }
 
@@ -471,12 +485,13 @@ Module& Module::floating(DType dtype) {
   convert_all(
       *this,
       [&](const Tensor& tensor) { return tensor.is_floating_point() ? tensor.to(dtype) : tensor; },
-      true, true);
+      true, Kind::own_elementwise);
   return *this;
 }
 
 Module& Module::type(DType dtype) {
-  convert_all(*this, [&](const Tensor& tensor) { return tensor.to(dtype); }, true, true);
+  convert_all(
+      *this, [&](const Tensor& tensor) { return tensor.to(dtype); }, true, Kind::own_elementwise);
   return *this;
 }
 
@@ -487,7 +502,7 @@ Module& Module::to_empty(Device device, const ToEmptyOptions& options) {
         return is_uninitialized(tensor) ? tensor.to(device)
                                         : empty_like(tensor, {.device = device});
       },
-      options.recurse, true);
+      options.recurse, Kind::own_elementwise);
   return *this;
 }
 

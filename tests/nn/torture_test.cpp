@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "support/talking_device.h"
 #include "support/temp_dir.h"
 #include "support/threads.h"
 
@@ -94,6 +95,30 @@ std::vector<NamedWalk> walks(const std::string& file) {
       {"convert without children", [](TortureNet& net) { net.convert(doubled, false); }, true},
       {"to", [](TortureNet& net) { net.to(float64); }, true},
       {"to by swapping", [](TortureNet& net) { net.to(float64); }, true, ConversionPolicy::swap},
+      {"to a device",
+       [](TortureNet& net) {
+         const TalkingBackend::Steps steps(happen);
+         net.to(TalkingBackend::device());
+       },
+       true},
+      {"to a device by swapping",
+       [](TortureNet& net) {
+         const TalkingBackend::Steps steps(happen);
+         net.to(TalkingBackend::device());
+       },
+       true, ConversionPolicy::swap},
+      {"to a device and back",
+       [](TortureNet& net) {
+         net.to(TalkingBackend::device());
+         const TalkingBackend::Steps steps(happen);
+         net.to(Device::cpu());
+       }},
+      {"a load into a device",
+       [state](TortureNet& net) {
+         net.to(TalkingBackend::device());
+         const TalkingBackend::Steps steps(happen);
+         net.load_state_dict(state);
+       }},
       {"to complex numbers, with a warning", [](TortureNet& net) { net.to(complex64); }, true},
       {"to complex numbers by swapping", [](TortureNet& net) { net.to(complex64); }, true,
        ConversionPolicy::swap},

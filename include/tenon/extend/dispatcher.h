@@ -164,6 +164,7 @@ class Dispatcher<O, R(A...)> {
     }
     Scan scan(O::info);
     (for_each_tensor(args, scan), ...);
+    (scan.see_device(args), ...);
     if constexpr (O::kind == OpKind::inplace) {
       const Tensor& self = self_of(args...);
       if (self.cell()->body->is_inference()) [[unlikely]]
@@ -171,9 +172,9 @@ class Dispatcher<O, R(A...)> {
     }
     const bool recording = kRecorded && scan.tracked && is_recording();
     if constexpr (is_user_defined<O>) return call_held(scan, recording, args...);
-    if (!scan.wrapper && !recording) [[likely]]
+    if (!scan.user_code && !recording) [[likely]]
       return run(scan, present(args)...);
-    if (scan.wrapper) return call_held(scan, recording, args...);
+    if (scan.user_code) return call_held(scan, recording, args...);
     return call_slowly(scan, recording, present(args)...);
   }
 
@@ -190,12 +191,16 @@ class Dispatcher<O, R(A...)> {
       (for_each_tensor(args, [&](const Tensor& t) { cast.widen(t); }), ...);
     const NoAutocastScope off(cast.device_type());
     const OpCall::Map map = [&](const Tensor& t) { return cast.converted(t); };
-    bool wrapper = false;
+    // The conversions run it already.
+    bool user_code = false;
     (for_each_tensor(args,
-                     [&](const Tensor& t) { wrapper |= t.defined() && t.body().is_wrapper(); }),
+                     [&](const Tensor& t) {
+                       user_code |= t.defined() &&
+                                    (t.body().is_wrapper() || t.layout().device.has_backend());
+                     }),
      ...);
     const auto go = [&](const auto&... own) -> R { return call(cast_argument(own, cast, map)...); };
-    return wrapper ? R(with_held(go, args...)) : go(args...);
+    return user_code ? R(with_held(go, args...)) : go(args...);
   }
   template <class T>
   static decltype(auto) cast_argument(const T& argument, const AutocastCall& cast,
@@ -305,8 +310,9 @@ class Dispatcher<O, R(A...)> {
 
   // ---- with them
 
-  // User code runs in the middle of the call, and may give the places that the arguments are in,
-  // such as the parameters of a layer, other tensors, or destroy them. The call has its own.
+  // User code (a class's dispatch(), a device's memory and kernels, a Rule of the user's) runs in
+  // the middle of the call, and may give the places that the arguments are in, such as the
+  // parameters of a layer, other tensors, or destroy them. The call has its own.
   template <class F>
   static decltype(auto) with_held(F&& f, const A&... args) {
     const std::tuple<HeldArgument<A>...> held{held_argument(args)...};
@@ -314,9 +320,7 @@ class Dispatcher<O, R(A...)> {
   }
   [[gnu::cold, gnu::noinline]] static R call_held(const Scan& scan, bool recording, A... args) {
     const auto go = [&](const auto&... own) -> Result {
-      if constexpr (is_user_defined<O>) {
-        if (!scan.wrapper && !recording) return run(scan, present(own)...);
-      }
+      if (!scan.wrapper && !recording) return run(scan, present(own)...);
       return call_slowly(scan, recording, present(own)...);
     };
     if constexpr (O::kind == OpKind::inplace) {

@@ -133,11 +133,20 @@ class TENON_API Scan {
   void operator()(const Tensor& tensor) {
     if (!tensor.defined()) undefined_argument(info_);
     const Body& body = *tensor.cell()->body;
+    const Layout& layout = body.layout();
     wrapper |= body.is_wrapper();
+    user_code |= body.is_wrapper() || layout.device.has_backend();
     tracked |= body.is_tracked();
-    math_bits |= body.layout().conj || body.layout().neg;
+    math_bits |= layout.conj || layout.neg;
   }
+  // The device a result is asked for on: its backend allocates and copies.
+  void see_device(const std::optional<Device>& device) noexcept {
+    user_code |= device && device->has_backend();
+  }
+  void see_device(const auto& /*argument*/) noexcept {}
+
   bool wrapper = false;    // one of them is user-defined
+  bool user_code = false;  // a user-defined tensor or a device's backend runs in the call
   bool tracked = false;    // one of them requires grad
   bool math_bits = false;  // elements of one of them stand for others
 

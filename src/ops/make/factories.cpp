@@ -34,8 +34,13 @@ Tensor with_grad(Tensor tensor, bool requires_grad) {
   return tensor;
 }
 
+// With the memory of a device, whose backend may destroy the options of the caller.
+Tensor allocated(Layout layout, bool requires_grad) {
+  return with_grad(allocate_tensor(std::move(layout)), requires_grad);
+}
+
 // Fills a new tensor. Its version stays 0: nobody has seen it without the value.
-Tensor filled(Tensor fresh, const Scalar& value) {
+Tensor filled(Tensor fresh, Scalar value) {
   (fresh.body().is_wrapper() ? fresh : fresh.variable_data()).fill_(value);
   return fresh;
 }
@@ -109,8 +114,9 @@ Tensor empty(const Shape& size, const EmptyOptions& options) {
   const MemoryFormat format = options.memory_format == MemoryFormat::preserve
                                   ? MemoryFormat::contiguous
                                   : options.memory_format;
-  Layout layout = Layout::packed(size, options.dtype.value_or(get_default_dtype()), device, format);
-  return with_grad(allocate_tensor(std::move(layout)), options.requires_grad);
+  return allocated(
+      Layout::packed(size, options.dtype.value_or(get_default_dtype()), device, format),
+      options.requires_grad);
 }
 
 Tensor empty_strided(const Shape& size, const Dims& stride, const TensorOptions& options) {
@@ -125,16 +131,17 @@ Tensor empty_strided(const Shape& size, const Dims& stride, const TensorOptions&
       throw ShapeError(concat("empty_strided: strides are not negative, got ", bracketed(stride)));
   }
   layout.strides = stride;
-  return with_grad(allocate_tensor(std::move(layout)), options.requires_grad);
+  return allocated(std::move(layout), options.requires_grad);
 }
 
 Tensor zeros(const Shape& size, const TensorOptions& options) {
   const Device device = device_or_default(options.device);
   Layout layout = Layout::packed(size, options.dtype.value_or(get_default_dtype()), device);
   // Nothing is written on meta, so that any dtype can be had there, as it can on the CPU.
-  if (device.is_meta()) return with_grad(allocate_tensor(std::move(layout)), options.requires_grad);
+  if (device.is_meta()) return allocated(std::move(layout), options.requires_grad);
   if (!device.is_cpu()) {
-    return with_grad(filled(allocate_tensor(std::move(layout)), 0), options.requires_grad);
+    const bool requires_grad = options.requires_grad;
+    return with_grad(filled(allocate_tensor(std::move(layout)), 0), requires_grad);
   }
   auto storage = Storage::allocate_zeroed(static_cast<std::size_t>(required_bytes(layout)));
   return with_grad(Tensor(make_ref<Body>(std::move(layout), std::move(storage))),
@@ -143,8 +150,11 @@ Tensor zeros(const Shape& size, const TensorOptions& options) {
 
 Tensor full(const Shape& size, const Scalar& fill_value, const TensorOptions& options) {
   const DType dtype = options.dtype ? *options.dtype : fill_value.dtype();
-  Tensor out = filled(empty(size, {.dtype = dtype, .device = options.device}), fill_value);
-  return with_grad(std::move(out), options.requires_grad);
+  // A device's backend may destroy what the caller's references name.
+  const Scalar value = fill_value;
+  const bool requires_grad = options.requires_grad;
+  Tensor out = filled(empty(size, {.dtype = dtype, .device = options.device}), value);
+  return with_grad(std::move(out), requires_grad);
 }
 
 Tensor ones(const Shape& size, const TensorOptions& options) {
@@ -166,9 +176,10 @@ Tensor eye(std::int64_t n, const TensorOptions& options) { return eye(n, n, opti
 Tensor eye(std::int64_t n, std::int64_t m, const TensorOptions& options) {
   if (n < 0) throw ValueError(concat("n must be greater or equal to 0, got ", n));
   if (m < 0) throw ValueError(concat("m must be greater or equal to 0, got ", m));
+  const bool requires_grad = options.requires_grad;
   Tensor out = zeros({n, m}, {.dtype = options.dtype, .device = options.device});
   out.variable_data().diagonal().fill_(1);
-  return with_grad(std::move(out), options.requires_grad);
+  return with_grad(std::move(out), requires_grad);
 }
 
 Tensor arange(const Scalar& end, const TensorOptions& options) {

@@ -408,13 +408,16 @@ void normal_0_1(const Tensor& out, const Generator& generator) { out.normal_(0, 
 
 }  // namespace
 
-Tensor rand(const Shape& size, const RandomOptions& options) {
+// A device's backend, too, may destroy what the caller's references name: see
+// Note [Arguments of one's own].
+Tensor rand(const Shape& size, const RandomOptions& given) {
+  const RandomOptions options = given;
   return drawn(fresh(size, options), options, uniform_0_1);
 }
-Tensor randn(const Shape& size, const RandomOptions& options) {
+Tensor randn(const Shape& size, const RandomOptions& given) {
+  const RandomOptions options = given;
   return drawn(fresh(size, options), options, normal_0_1);
 }
-// See Note [Arguments of one's own].
 Tensor rand_like(const Tensor& self, const RandomLikeOptions& given) {
   const RandomLikeOptions options = given;
   return drawn(fresh_like(self, options), options, uniform_0_1);
@@ -424,14 +427,15 @@ Tensor randn_like(const Tensor& self, const RandomLikeOptions& given) {
   return drawn(fresh_like(self, options), options, normal_0_1);
 }
 
-Tensor normal(double mean, double std, const Shape& size, const RandomOptions& options) {
+Tensor normal(double mean, double std, const Shape& size, const RandomOptions& given) {
+  const RandomOptions options = given;
   return drawn(fresh(size, options), options, [&](const Tensor& out, const Generator& generator) {
     out.normal_(mean, std, generator);
   });
 }
 
-Tensor randint(std::int64_t low, std::int64_t high, const Shape& size,
-               const RandomOptions& options) {
+Tensor randint(std::int64_t low, std::int64_t high, const Shape& size, const RandomOptions& given) {
+  const RandomOptions options = given;
   return drawn(
       fresh(size, options, int64), options,
       [&](const Tensor& out, const Generator& generator) { out.random_(low, high, generator); });
@@ -473,8 +477,9 @@ Tensor randperm(std::int64_t n, const RandomOptions& options) {
       fill_permutation(static_cast<std::byte*>(out.data_ptr()), dtype, n, source);
     });
   }
+  const bool requires_grad = options.requires_grad;
   if (!device.is_meta() && !device.is_cpu()) out = out.to(device);
-  if (options.requires_grad) out.requires_grad_();
+  if (requires_grad) out.requires_grad_();
   return out;
 }
 

@@ -71,8 +71,9 @@ T literal(const Scalar& number) {
 }
 
 Tensor on_device(const Tensor& filled, const TensorOptions& options) {
+  const bool requires_grad = options.requires_grad;  // user code may destroy the options
   Tensor out = filled.to(usable_device(options.device ? *options.device : get_default_device()));
-  if (options.requires_grad) out.requires_grad_();
+  if (requires_grad) out.requires_grad_();
   return out;
 }
 
