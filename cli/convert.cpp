@@ -20,14 +20,15 @@ namespace tenon::cli {
 
 namespace {
 
+// Before and behind what is said of formats.
 constexpr char kHelp[] =
     R"(usage: tenon convert [OPTIONS] [--] IN OUT
 
 Writes a checkpoint in another format, dtype, or under other names, in little memory. Nothing in IN
 is executed, and its bytes are compared with their checksums. OUT appears whole or not at all.
 
-  --to FORMAT           pth or safetensors. Unless said, OUT's name decides: .safetensors, or .pth,
-                        .pt and .bin
+  --to FORMAT           )";
+constexpr char kMoreHelp[] = R"(
   --shard-size SIZE     OUT is a folder of files of about that size, and an index (safetensors
                         unless --to says pth)
   --dtype DTYPE         floating tensors become float32, bfloat16, ...
@@ -100,25 +101,61 @@ struct Options {
        follow_links = false, any_size = false;
 };
 
-bool ends_in(const std::string& name, std::initializer_list<std::string_view> endings) {
-  for (const std::string_view one : endings) {
-    if (name.ends_with(one)) return true;
+// "a", "a or b", "a, b or c"
+std::string listed(const std::vector<std::string_view>& all, std::string_view last) {
+  std::string text;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i != 0) text += i + 1 == all.size() ? last : ", ";
+    text += all[i];
   }
-  return false;
+  return text;
+}
+
+std::string format_names() {
+  std::vector<std::string_view> names;
+  for (const FileFormat format : FileFormat::all()) names.push_back(format.name());
+  return listed(names, " or ");
+}
+
+// The text of --to, in lines of a hundred columns.
+std::string help_about_formats() {
+  std::string words = format_names() + ". Unless said, OUT's name decides: ";
+  std::string endings;
+  for (const FileFormat format : FileFormat::all()) {
+    const auto own = format.endings();
+    if (own.empty()) continue;
+    // In the opposite order.
+    const std::string list = listed({own.begin(), own.end()}, " and ");
+    endings = endings.empty() ? list : list + ", or " + endings;
+  }
+  words += endings;
+  constexpr std::size_t kIndent = 24, kColumns = 100;
+  std::string text;
+  std::size_t column = kIndent;
+  for (std::size_t at = 0; at < words.size();) {
+    const std::size_t end = std::min(words.find(' ', at), words.size());
+    const bool fits = column == kIndent || column + 1 + (end - at) <= kColumns;
+    if (column != kIndent) text += fits ? " " : "\n" + std::string(kIndent, ' ');
+    column = (fits ? column + (column != kIndent) : kIndent) + (end - at);
+    text += words.substr(at, end - at);
+    at = end + 1;
+  }
+  return text;
 }
 
 // Empty, or what is wrong.
 std::string understand(const Options& given, ConvertOptions& options) {
   SaveOptions& save = options.save;
-  if (given.has_to && given.to != "pth" && given.to != "safetensors")
-    return "--to is pth or safetensors, and not " + given.to;
-  if (given.has_to) save.format = given.to == "pth" ? FileFormat::pth : FileFormat::safetensors;
+  if (given.has_to) {
+    save.format = FileFormat::named(given.to);
+    if (!save.format) return "--to is " + format_names() + ", and not " + given.to;
+  }
   if (given.has_shard_size) {
     const auto size = size_in(given.shard_size);
     if (!size) return "--shard-size is no size: " + given.shard_size;
     save.shard_size = *size;
-    if (!given.has_to) save.format = FileFormat::safetensors;
-  } else if (!given.has_to && !ends_in(given.out, {".safetensors", ".pth", ".pt", ".bin"})) {
+    if (!given.has_to) save.format = FileFormat::of_shards();
+  } else if (!given.has_to && !FileFormat::of_path(given.out)) {
     return "cannot tell the format from the name of " + given.out + ": say --to";
   }
   if (given.has_memory) {
@@ -178,8 +215,7 @@ std::string in_the_way(const Options& given, const ConvertOptions& options) {
     if (::lstat(name.c_str(), &facts) != 0) return {};
     if (S_ISLNK(facts.st_mode)) return name;  // it would be written where it leads
     if (!S_ISDIR(facts.st_mode)) return {};
-    name += options.save.format == FileFormat::pth ? "/pytorch_model.bin.index.json"
-                                                   : "/model.safetensors.index.json";
+    name += "/" + options.save.format.value_or(FileFormat::of_shards()).index_name();
   }
   return ::lstat(name.c_str(), &facts) == 0 ? name : std::string();
 }
@@ -245,7 +281,7 @@ int run(const Options& given, ConvertOptions& options) {
 int convert(const std::vector<std::string>& arguments) {
   Options given;
   ConvertOptions options;
-  switch (parse("convert", kHelp, arguments,
+  switch (parse("convert", kHelp + help_about_formats() + kMoreHelp, arguments,
                 {{"--to", nullptr, &given.to, &given.has_to},
                  {"--shard-size", nullptr, &given.shard_size, &given.has_shard_size},
                  {"--dtype", nullptr, &given.dtype, &given.has_dtype},

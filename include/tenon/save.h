@@ -17,15 +17,11 @@
 #include <vector>
 
 #include "tenon/detail/api.h"
+#include "tenon/file_format.h"
 #include "tenon/value.h"
 #include "tenon/watch.h"
 
 namespace tenon {
-
-enum class FileFormat : std::uint8_t {
-  pth,          // a zip archive, as torch.save of PyTorch 2.14 writes it
-  safetensors,  // names, and tensors packed one behind the other
-};
 
 struct SaveOptions {
   // Unless said: safetensors if the path ends in .safetensors or there is a shard_size, else pth.

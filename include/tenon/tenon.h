@@ -11,6 +11,7 @@
 #include "tenon/device.h"
 #include "tenon/dtype.h"
 #include "tenon/error.h"
+#include "tenon/file_format.h"
 #include "tenon/generator.h"
 #include "tenon/key_map.h"
 #include "tenon/layout.h"

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "hand_made.h"
+#include "io/formats/open.h"
 #include "io/read/loader.h"
 #include "io/read/survey.h"
 #include "io/read/walk.h"

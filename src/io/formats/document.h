@@ -80,26 +80,4 @@ class Document {
   ReadMeter* opening_;
 };
 
-// Each FormatError if it is not one, or a bad one.
-std::unique_ptr<Document> open_pth(std::shared_ptr<const Source> source,
-                                   const DocumentOptions& options);
-std::unique_ptr<Document> open_legacy(std::shared_ptr<const Source> source,
-                                      const DocumentOptions& options);
-std::unique_ptr<Document> open_safetensors(std::shared_ptr<const Source> source,
-                                           const DocumentOptions& options);
-// Whether it begins as such a file does: with a length that fits it, and a {. The length may look
-// like anything else.
-bool begins_as_safetensors(const Source& source);
-// Whichever it is, by its bytes; an error says what other kind of file it is.
-std::unique_ptr<Document> open_document(std::shared_ptr<const Source> source,
-                                        const DocumentOptions& options);
-
-// What is said of a text that looks like an index at first, and why it is none.
-std::string no_index(std::string_view why);
-
-// A file with the names of tensors and the files they are in, which are beside it.
-std::unique_ptr<Document> open_index(const std::string& path, const DocumentOptions& options);
-// A file of any kind, an index, or a folder with one of the usual names in it.
-std::unique_ptr<Document> open_path(const std::string& path, const DocumentOptions& options);
-
 }  // namespace tenon

@@ -1,16 +1,15 @@
 // Checkpoints in several files: *.index.json names the file each tensor is in.
 #include <simdjson.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <map>
 
 #include "base/text.h"
-#include "io/formats/document.h"
-#include "io/formats/folder_names.h"
+#include "io/formats/open.h"
+#include "io/formats/shard_names.h"
+#include "io/formats/table.h"
 #include "io/json/value_json.h"
 #include "io/read/beneath.h"
 #include "io/read/tensors.h"
@@ -25,8 +24,12 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = simdjson::dom;
 
-constexpr std::uint64_t kLargestIndex = 100'000'000;
 constexpr std::size_t kMostShards = 100'000;
+
+// What is said of a text that looks like an index at first, and why it is none.
+std::string no_index(std::string_view why) {
+  return concat("a text, and neither a checkpoint nor the index of one: ", why);
+}
 
 // A name of a file below the folder: nothing that could lead out of it.
 bool stays_inside(std::string_view name) {
@@ -90,6 +93,13 @@ class NamesOnly final : public Builder {
   }
 };
 
+// Whether a file of that format may have such a name: other readers may go by its ending.
+bool may_be_called(std::string_view name, std::string_view file) {
+  return std::ranges::all_of(kFormats, [&](const Format* format) {
+    return format->name == name || !format->endings_bind || !has_ending(*format, file);
+  });
+}
+
 class IndexDocument final : public Document {
  public:
   IndexDocument(std::shared_ptr<const Source> source, std::unique_ptr<const Beneath> folder,
@@ -152,7 +162,7 @@ class IndexDocument final : public Document {
   void check_notes(const json::element& notes) const {
     if (notes.is_null()) return;
     for (const auto note : json::object(notes.get_object())) {
-      if (note.key == "total_size" && !(double(note.value.get_double()) >= 0))
+      if (note.key == kTotalSize && !(double(note.value.get_double()) >= 0))
         refuse("total_size is negative");
     }
   }
@@ -168,7 +178,7 @@ class IndexDocument final : public Document {
       // All of it is looked at, also what is of no use here: a file that is broken is refused.
       json::parser parser;
       for (const auto field : json::object(parser.parse(text).get_object())) {
-        if (field.key == "weight_map") {
+        if (field.key == kWeightMap) {
           if (has_map) refuse("weight_map twice");
           has_map = true;
           for (const auto entry : json::object(field.value.get_object())) {
@@ -177,7 +187,7 @@ class IndexDocument final : public Document {
             opening().text(2 * (entry.key.size() + file.size()) + 3 * ReadMeter::kObject);
             weights_.emplace_back(entry.key, file);
           }
-        } else if (field.key == "metadata") {
+        } else if (field.key == kIndexNotes) {
           check_notes(field.value);
         }
       }
@@ -247,7 +257,7 @@ class IndexDocument final : public Document {
           }
         }
         shards_[file] = open_document(source, options_);
-        if (file.ends_with(".safetensors") && shards_[file]->format() != "safetensors")
+        if (!may_be_called(shards_[file]->format(), file))
           problem(concat("shard ", shown(file), " is a ", shards_[file]->format(), " file"));
       } catch (const IoError& error) {
         // Nothing is wrong with the files if the system has no room for them.
@@ -299,8 +309,7 @@ class IndexDocument final : public Document {
   std::size_t count_of_problems_ = 0;
 };
 
-}  // namespace
-
+// A file with the names of tensors and the files they are in, which are beside it.
 std::unique_ptr<Document> open_index(const std::string& path, const DocumentOptions& options) {
   // The index itself may be a link into a cache; its shards are beside the link.
   const std::size_t slash = path.rfind('/');
@@ -312,39 +321,26 @@ std::unique_ptr<Document> open_index(const std::string& path, const DocumentOpti
   return std::make_unique<IndexDocument>(open_file(path), std::move(folder), options);
 }
 
-namespace {
+// A text that begins with a brace, in a file that has a name.
+Claim claim(const Beginning& beginning) {
+  const std::string_view text = beginning.bytes.substr(0, 64);
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != text.npos && text[first] == '{' ? Claim::possible : Claim::none;
+}
 
-// The file in a folder that is meant when the folder is named.
-std::string file_in(const std::string& folder) {
-  struct stat facts{};
-  for (const std::string_view name : kFolderNames) {
-    std::string inside = concat(folder, folder.ends_with('/') ? "" : "/", name);
-    if (::stat(inside.c_str(), &facts) == 0) return inside;
+std::string near(const Beginning& beginning) {
+  if (beginning.bytes.starts_with('{')) {
+    return "a text that begins with a brace: if it is the index of a checkpoint, open it by its "
+           "path, as its files are beside it";
   }
-  throw FormatError(
-      folder, 0,
-      "a folder without model.safetensors or pytorch_model.bin, or their index: name the file");
+  if (beginning.bytes.starts_with('['))
+    return no_index("it begins with a bracket, and an index with a brace");
+  return {};
 }
 
 }  // namespace
 
-std::unique_ptr<Document> open_path(const std::string& path, const DocumentOptions& options) {
-  std::shared_ptr<Source> source;
-  try {
-    source = open_file(path);
-  } catch (const IoError& error) {
-    if (error.error_number() != EISDIR) throw;
-    return open_path(file_in(path), options);
-  }
-  std::array<char, 64> head{};
-  const auto length =
-      static_cast<std::size_t>(std::min<std::uint64_t>(source->size(), head.size()));
-  source->read_at(0, std::as_writable_bytes(std::span(head.data(), length)));
-  const std::string_view text(head.data(), length);
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first != text.npos && text[first] == '{' && !begins_as_safetensors(*source))
-    return open_index(path, options);
-  return open_document(source, options);
-}
+constinit const Format kIndexFormat{
+    .name = "index", .noun = "an index", .claim = claim, .near = near, .open_beside = open_index};
 
 }  // namespace tenon

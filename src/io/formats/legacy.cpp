@@ -4,7 +4,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
-#include "io/formats/document.h"
+#include "io/formats/table.h"
 #include "io/pickle/global_names.h"
 #include "io/pickle/rebuild.h"
 #include "io/read/byte_reader.h"
@@ -276,11 +276,19 @@ Value LegacyDocument::build(Builder& builder, ReadMeter& meter) const {
   return rebuild(*program_, maker, inert_, meter);
 }
 
-}  // namespace
-
-std::unique_ptr<Document> open_legacy(std::shared_ptr<const Source> source,
-                                      const DocumentOptions& options) {
+std::unique_ptr<Document> open(std::shared_ptr<const Source> source,
+                               const DocumentOptions& options) {
   return std::make_unique<LegacyDocument>(std::move(source), options);
 }
+
+// A pickle of protocol 2 or later. Whether it is PyTorch's is found out when it is opened.
+Claim claim(const Beginning& beginning) {
+  return beginning.bytes.starts_with('\x80') ? Claim::possible : Claim::none;
+}
+
+}  // namespace
+
+constinit const Format kLegacyFormat{
+    .name = "legacy", .noun = "a pickle", .claim = claim, .open = open};
 
 }  // namespace tenon

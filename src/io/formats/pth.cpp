@@ -5,7 +5,7 @@
 #include "base/checked.h"
 #include "base/huge_pages.h"
 #include "base/text.h"
-#include "io/formats/document.h"
+#include "io/formats/table.h"
 #include "io/pickle/global_names.h"
 #include "io/pickle/rebuild.h"
 #include "io/read/storage_reader.h"
@@ -299,11 +299,27 @@ Value PthDocument::build(Builder& builder, ReadMeter& meter) const {
   return rebuild(*pickle_, maker, inert_, meter);
 }
 
-}  // namespace
-
-std::unique_ptr<Document> open_pth(std::shared_ptr<const Source> source,
-                                   const DocumentOptions& options) {
+std::unique_ptr<Document> open(std::shared_ptr<const Source> source,
+                               const DocumentOptions& options) {
   return std::make_unique<PthDocument>(std::move(source), options);
 }
+
+// A local header of an archive of zip.
+Claim claim(const Beginning& beginning) {
+  return beginning.bytes.starts_with("PK\x03\x04") ? Claim::certain : Claim::none;
+}
+
+constexpr std::string_view kEndings[] = {".pth", ".pt", ".bin"};
+constexpr std::string_view kInFolder[] = {"pytorch_model.bin", "pytorch_model.bin.index.json"};
+
+}  // namespace
+
+constinit const Format kPthFormat{.name = "pth",
+                                  .noun = "a zip archive",
+                                  .endings = kEndings,
+                                  .in_folder = kInFolder,
+                                  .claim = claim,
+                                  .open = open,
+                                  .writer = &kPthWriter};
 
 }  // namespace tenon

@@ -2,15 +2,14 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <set>
 
 #include "base/checked.h"
 #include "base/text.h"
-#include "io/formats/document.h"
 #include "io/formats/safetensors_notes.h"
 #include "io/formats/safetensors_plan.h"
+#include "io/formats/table.h"
 #include "io/pickle/rebuild.h"
 #include "io/support/shown.h"
 #include "tenon/error.h"
@@ -358,20 +357,37 @@ class SafetensorsDocument final : public Document {
   std::vector<bool> larger_;  // of entries: whether a tensor in their bytes has larger elements
 };
 
-}  // namespace
-
-bool begins_as_safetensors(const Source& source) {
-  std::array<std::byte, 9> head{};
-  if (source.size() < head.size()) return false;
-  source.read_at(0, head);
-  std::uint64_t length = 0;
-  std::memcpy(&length, head.data(), sizeof length);
-  return head[8] == std::byte{'{'} && length <= source.size() - 8;
-}
-
-std::unique_ptr<Document> open_safetensors(std::shared_ptr<const Source> source,
-                                           const DocumentOptions& options) {
+std::unique_ptr<Document> open(std::shared_ptr<const Source> source,
+                               const DocumentOptions& options) {
   return std::make_unique<SafetensorsDocument>(std::move(source), options);
 }
+
+// A length that fits the file, and a brace. The length may look like anything else.
+Claim claim(const Beginning& beginning) {
+  if (beginning.bytes.size() < 9 || beginning.bytes[8] != '{') return Claim::none;
+  std::uint64_t length = 0;
+  std::memcpy(&length, beginning.bytes.data(), sizeof length);
+  return length <= beginning.size - 8 ? Claim::likely : Claim::none;
+}
+
+std::string near(const Beginning& beginning) {
+  if (beginning.bytes.size() < 9 || beginning.bytes[8] != '{') return {};
+  return "a safetensors file that is cut short: its header is longer than the file";
+}
+
+constexpr std::string_view kEndings[] = {".safetensors"};
+constexpr std::string_view kInFolder[] = {"model.safetensors", "model.safetensors.index.json"};
+
+}  // namespace
+
+constinit const Format kSafetensorsFormat{.name = "safetensors",
+                                          .noun = "safetensors",
+                                          .endings = kEndings,
+                                          .endings_bind = true,
+                                          .in_folder = kInFolder,
+                                          .claim = claim,
+                                          .near = near,
+                                          .open = open,
+                                          .writer = &kSafetensorsWriter};
 
 }  // namespace tenon

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "io/formats/document.h"
+#include "io/formats/open.h"
 #include "io/read/contents.h"
 #include "io/read/inflated_slot.h"
 #include "io/read/loader.h"

@@ -11,7 +11,7 @@
 #include "core/autograd_meta.h"
 #include "core/body_editor.h"
 #include "core/uninitialized.h"
-#include "io/formats/document.h"
+#include "io/formats/open.h"
 #include "io/read/choice.h"
 #include "io/read/loader.h"
 #include "io/read/records.h"

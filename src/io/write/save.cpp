@@ -3,10 +3,9 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "io/formats/safetensors_plan.h"
+#include "io/formats/table.h"
 #include "io/read/flattened.h"
 #include "io/read/tree_map.h"
-#include "io/write/archive_plan.h"
 #include "io/write/compact.h"
 #include "io/write/outputs.h"
 #include "io/write/saver.h"
@@ -15,28 +14,19 @@
 
 namespace tenon {
 
-FileFormat format_of(const std::string& path, const SaveOptions& options) {
-  if (options.format) return *options.format;
-  const bool shards = options.shard_size != 0;
-  return shards || path.ends_with(".safetensors") ? FileFormat::safetensors : FileFormat::pth;
+const Format& format_of(const std::string& path, const SaveOptions& options) {
+  if (options.format) return *format_named(options.format->name());
+  if (options.shard_size != 0) return kUsualShards;
+  const auto by_name = FileFormat::of_path(path);
+  return by_name ? *format_named(by_name->name()) : kUsualFormat;
 }
 
-ReadMeter meter_of_saving(const Value& value, FileFormat format) {
-  return format == FileFormat::pth ? ReadMeter::of_saving()
-                                   : ReadMeter::of_saving(count_values(value));
+ReadMeter meter_of_saving(const Value& value, const Format& format) {
+  return format.writer->keeps_shared ? ReadMeter::of_saving()
+                                     : ReadMeter::of_saving(count_values(value));
 }
 
 namespace {
-
-// Everything that is written into one file.
-FilePlan plan_of(const Value& tree, const Saving& saving, const std::string& archive,
-                 FileFormat format, const SaveOptions& options, SaveReport& report) {
-  auto& [supply, meter, memory] = saving;
-  if (format == FileFormat::pth) return plan_archive(archive, pickled(tree, supply, meter), meter);
-  SafetensorsPlan plan(tree, supply, options.strict, meter);
-  report.notes = plan.notes();
-  return plan.file(0, plan.tensors().size());
-}
 
 void write(const FilePlan& plan, const Output& output, const Watch& watch) {
   Meter meter(watch, payload_bytes(plan), kSavingStopped);
@@ -74,14 +64,10 @@ SaveReport save_with(FileSystem& system, const Saving& from, const Value& value,
   Overlay overlay(from.supply);
   const Saving saving{overlay, from.meter, from.memory};
   const Value tree = tree_of(value, overlay, options, saving.meter);
-  const FileFormat format = format_of(path, options);
-  if (options.shard_size != 0) {
-    return format == FileFormat::pth ? save_archive_shards(system, saving, tree, path, options)
-                                     : save_safetensors_shards(system, saving, tree, path, options);
-  }
+  const Format& format = format_of(path, options);
+  if (options.shard_size != 0) return save_shards(system, saving, tree, format, path, options);
   SaveReport report;
-  const std::string archive = format == FileFormat::pth ? archive_name(path) : std::string();
-  const FilePlan plan = plan_of(tree, saving, archive, format, options, report);
+  const FilePlan plan = format.writer->plan(tree, saving, path, options, report);
   report.files.push_back(path);
   report.bytes = plan.size;
   check_memory(plan, saving.memory);
@@ -118,10 +104,11 @@ SaveReport save_nameless(const Value& given, const SaveOptions& given_options, O
   SaveReport report;
   MemorySupply supply;
   Overlay overlay(supply);
-  const FileFormat format = options.format.value_or(FileFormat::pth);
+  const Format& format = format_of("", options);
   ReadMeter meter = meter_of_saving(value, format);
   const Value tree = tree_of(value, overlay, options, meter);
-  const FilePlan plan = plan_of(tree, {overlay, meter}, "archive", format, options, report);
+  const Saving saving{overlay, meter};
+  const FilePlan plan = format.writer->plan(tree, saving, "archive", options, report);
   report.bytes = plan.size;
   if (options.dry_run) return report;
   const auto output = open(plan.size);

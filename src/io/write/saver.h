@@ -10,6 +10,8 @@
 
 namespace tenon {
 
+struct Format;
+
 inline constexpr const char* kSavingStopped = "saving was stopped on request";
 
 inline constexpr std::uint64_t kAnyMemory = ~std::uint64_t{0};
@@ -23,12 +25,12 @@ struct Saving {
 TENON_API SaveReport save_with(FileSystem& system, const Saving& saving, const Value& value,
                                const std::string& path, const SaveOptions& options);
 
-// A meter for values that are in memory: of an archive, in which what is shared stays so, there is
-// no limit.
-ReadMeter meter_of_saving(const Value& value, FileFormat format);
+// The row of the format that the options or the name of the file ask for. Without a name, the path
+// is empty.
+const Format& format_of(const std::string& path, const SaveOptions& options);
 
-// The format that the options or the name of the file ask for.
-FileFormat format_of(const std::string& path, const SaveOptions& options);
+// A meter for values that are in memory: if the format keeps what is shared, there is no limit.
+ReadMeter meter_of_saving(const Value& value, const Format& format);
 
 // Called before the first file or folder is made: who watches can tell from then on that there is
 // something to remove. CancelledError if a stop was asked for already.

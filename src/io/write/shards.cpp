@@ -5,62 +5,25 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
-#include <functional>
 #include <memory>
 #include <set>
-#include <unordered_map>
 
 #include "base/text.h"
-#include "core/uninitialized.h"
-#include "core/value_text.h"
-#include "io/formats/folder_names.h"
-#include "io/formats/safetensors_plan.h"
+#include "io/formats/format_writer.h"
+#include "io/formats/open.h"
 #include "io/json/value_json.h"
 #include "io/read/source.h"
-#include "io/read/tree_map.h"
-#include "io/write/archive_plan.h"
 #include "io/write/held_folder.h"
 #include "io/write/outputs.h"
 #include "io/write/temporary_file.h"
 #include "tenon/error.h"
-#include "tenon/extend/body.h"
 
 namespace tenon {
 
 namespace {
 
-// What goes into one file.
-struct Shard {
-  std::function<FilePlan(const std::string& archive)> plan;
-  std::vector<std::string> names;
-};
-
-// Whether a file is called as shards are: "model-00001-of-00003.safetensors", "model-v2-...". An
-// index may name anything, and only such files are ever removed.
-bool is_shard_name(std::string_view name, std::string_view stem, std::string_view ending) {
-  if (!name.starts_with(stem) || !name.ends_with(ending)) return false;
-  name.remove_prefix(stem.size());
-  if (name.size() < ending.size()) return false;
-  name.remove_suffix(ending.size());
-  const auto digits = [&](std::size_t least) {
-    std::size_t n = 0;
-    while (n < name.size() && name[n] >= '0' && name[n] <= '9') ++n;
-    name.remove_prefix(n);
-    return n >= least;
-  };
-  const auto take = [&](std::string_view text) {
-    if (!name.starts_with(text)) return false;
-    name.remove_prefix(text.size());
-    return true;
-  };
-  if (take("-v") && !digits(1)) return false;
-  return take("-") && digits(5) && take("-of-") && digits(5) && name.empty();
-}
-
 // The names of the files an index that is there already names.
 std::set<std::string> named_by(const std::string& index) {
-  constexpr std::uint64_t kLargest = 100'000'000;
   std::set<std::string> files;
   std::shared_ptr<const Source> source;
   try {
@@ -68,12 +31,12 @@ std::set<std::string> named_by(const std::string& index) {
   } catch (const IoError&) {
     return files;  // there is none
   }
-  if (source->size() > kLargest) return files;
+  if (source->size() > kLargestIndex) return files;
   simdjson::padded_string text(static_cast<std::size_t>(source->size()));
   source->read_at(0, std::as_writable_bytes(std::span(text.data(), text.size())));
   simdjson::dom::parser parser;
   simdjson::dom::object map;
-  if (parser.parse(text)["weight_map"].get_object().get(map) != simdjson::SUCCESS) return files;
+  if (parser.parse(text)[kWeightMap].get_object().get(map) != simdjson::SUCCESS) return files;
   for (const auto field : map) {
     std::string_view name;
     if (field.value.get_string().get(name) != simdjson::SUCCESS) continue;
@@ -82,21 +45,16 @@ std::set<std::string> named_by(const std::string& index) {
   return files;
 }
 
-[[noreturn]] void no_tensors() {
-  throw ValueError("save: an index names tensors, and there are none: write one file");
-}
-
 class ShardWriter {
   static constexpr std::size_t kMostHeld = 256;
 
  public:
-  ShardWriter(FileSystem& system, const Saving& saving, std::string folder, std::string stem,
-              std::string ending, const SaveOptions& options)
+  ShardWriter(FileSystem& system, const Saving& saving, std::string folder, const ShardNames& names,
+              const SaveOptions& options)
       : system_(system),
         saving_(saving),
         folder_(without_slashes(std::move(folder))),
-        stem_(std::move(stem)),
-        ending_(std::move(ending)),
+        names_(names),
         options_(options),
         inside_(system, folder_) {
     struct stat facts{};
@@ -133,22 +91,24 @@ class ShardWriter {
   ShardWriter(const ShardWriter&) = delete;
   ShardWriter& operator=(const ShardWriter&) = delete;
 
-  void write(const std::vector<Shard>& shards, std::uint64_t payload, std::uint64_t tensors,
-             SaveReport& report) {
-    const std::string index = in_folder(concat(stem_, ending_, ".index.json"));
+  void write(const ShardsPlan& plan, SaveReport& report) {
+    const std::vector<PlannedShard>& shards = plan.shards;
+    const std::string index = in_folder(names_.index());
     if (!options_.dry_run) check_is_read(index);
     if (!options_.replace && !options_.dry_run) check_free(inside_, index);
     const std::set<std::string> before =
         options_.replace ? named_by(inside_.way_to(index)) : std::set<std::string>();
     const std::string tag = free_tag(shards.size());
-    if (!options_.dry_run) remove_leftovers(inside_, inside_.way_to(folder_), stem_, ending_);
-    Meter meter(options_.watch, payload, kSavingStopped);
+    if (!options_.dry_run)
+      remove_leftovers(inside_, inside_.way_to(folder_), std::string(names_.stem),
+                       std::string(names_.ending));
+    Meter meter(options_.watch, plan.payload, kSavingStopped);
     MeteredText text(saving_.meter);
-    text += concat("{\n  \"metadata\": {\n    \"total_size\": ", tensors,
-                   "\n  },\n  \"weight_map\": {");
+    text += concat("{\n  \"", kIndexNotes, "\": {\n    \"", kTotalSize, "\": ", plan.tensors,
+                   "\n  },\n  \"", kWeightMap, "\": {");
     bool any = false;
     for (std::size_t i = 0; i < shards.size(); ++i) {
-      const std::string name = shard_name(tag, i, shards.size());
+      const std::string name = names_.shard(tag, i, shards.size());
       report.bytes += write_shard(shards[i], name, meter);
       report.files.push_back(in_folder(name));
       for (const std::string& tensor : shards[i].names) {
@@ -180,9 +140,9 @@ class ShardWriter {
     }
     done_ = true;
     std::set<std::string> now;
-    for (std::size_t i = 0; i < shards.size(); ++i) now.insert(shard_name(tag, i, shards.size()));
+    for (std::size_t i = 0; i < shards.size(); ++i) now.insert(names_.shard(tag, i, shards.size()));
     for (const std::string& old : before) {
-      if (!now.contains(old) && is_shard_name(old, stem_, ending_)) remove(in_folder(old));
+      if (!now.contains(old) && names_.is_shard(old)) remove(in_folder(old));
     }
   }
 
@@ -203,7 +163,7 @@ class ShardWriter {
   }
   // The folder would go on being what it was.
   void check_is_read(const std::string& index) {
-    for (const std::string_view name : kFolderNames) {
+    for (const std::string_view name : names_in_folder()) {
       const std::string first = in_folder(std::string(name));
       if (first == index) return;
       struct stat facts{};
@@ -258,9 +218,9 @@ class ShardWriter {
       fail("cannot bring to the disk that there is a folder", error);
   }
   // Its bytes.
-  std::uint64_t write_shard(const Shard& shard, const std::string& name, Meter& meter) {
+  std::uint64_t write_shard(const PlannedShard& shard, const std::string& name, Meter& meter) {
     const PassingCharge passing(saving_.meter);
-    const FilePlan plan = shard.plan(archive_name(name));
+    const FilePlan plan = shard.plan(name);
     check_memory(plan, saving_.memory);
     if (options_.dry_run) return plan.size;
     // Each holds a descriptor.
@@ -294,11 +254,6 @@ class ShardWriter {
     uninterrupted([&] { return inside_.unlink(path); });
   }
   std::string in_folder(const std::string& name) const { return concat(folder_, "/", name); }
-  std::string shard_name(const std::string& tag, std::size_t i, std::size_t count) const {
-    char numbers[64];
-    std::snprintf(numbers, sizeof numbers, "-%05zu-of-%05zu", i + 1, count);
-    return concat(stem_, tag, numbers, ending_);
-  }
   // Nothing, if no name is taken; else what makes them free.
   std::string free_tag(std::size_t count) {
     for (int attempt = 1;; ++attempt) {
@@ -306,7 +261,7 @@ class ShardWriter {
       bool taken = false;
       for (std::size_t i = 0; i < count && !taken; ++i) {
         struct stat facts{};
-        const std::string path = in_folder(shard_name(tag, i, count));
+        const std::string path = in_folder(names_.shard(tag, i, count));
         taken = uninterrupted([&] { return inside_.lstat(path, &facts); }) == 0;
         // Not to be known is not to be free: what is there may be another index's.
         const int error = taken ? ENOENT : errno;
@@ -318,7 +273,8 @@ class ShardWriter {
 
   FileSystem& system_;
   const Saving& saving_;
-  std::string folder_, stem_, ending_;
+  std::string folder_;
+  ShardNames names_;
   const SaveOptions& options_;
   bool made_folder_ = false, done_ = false;
   HeldFolder inside_;
@@ -329,106 +285,20 @@ class ShardWriter {
 
 }  // namespace
 
-SaveReport save_safetensors_shards(FileSystem& system, const Saving& saving, const Value& tree,
-                                   const std::string& folder, const SaveOptions& options) {
-  SafetensorsPlan plan(tree, saving.supply, options.strict, saving.meter);
-  if (!plan.is_flat())
-    throw ValueError("save: only a dict of tensors can be written as several files");
+SaveReport save_shards(FileSystem& system, const Saving& saving, const Value& tree,
+                       const Format& format, const std::string& folder,
+                       const SaveOptions& options) {
+  const FormatWriter& writer = *format.writer;
+  if (writer.plan_shards == nullptr) {
+    throw ValueError(concat("save: ", format.name,
+                            " is written as one file: leave out .shard_size, or name another "
+                            "format"));
+  }
+  ShardsPlan plan = writer.plan_shards(tree, saving, options);
   SaveReport report;
-  report.notes = plan.notes();
-  const auto& tensors = plan.tensors();
-  if (tensors.empty()) no_tensors();
-  std::vector<Shard> shards;
-  std::uint64_t total = 0;
-  for (std::size_t first = 0; first < tensors.size();) {
-    Shard shard;
-    std::size_t n = 0;
-    std::uint64_t bytes = 0;
-    for (; first + n < tensors.size(); ++n) {
-      const std::uint64_t own = plan.size_of(tensors[first + n]);
-      if (n != 0 && bytes + own > options.shard_size) break;
-      bytes += own;
-      saving.meter.text(tensors[first + n].name.size() + sizeof(std::string));
-      shard.names.push_back(tensors[first + n].name);
-    }
-    saving.meter.memory(sizeof(Shard) + 2 * ReadMeter::kObject);
-    shard.plan = [&plan, first, n](const std::string&) { return plan.file(first, n); };
-    shards.push_back(std::move(shard));
-    total += bytes;
-    first += n;
-  }
-  if (!options.dry_run) begin_saving(options.watch, total);
-  ShardWriter(system, saving, folder, "model", ".safetensors", options)
-      .write(shards, total, total, report);
-  return report;
-}
-
-SaveReport save_archive_shards(FileSystem& system, const Saving& saving, const Value& tree,
-                               const std::string& folder, const SaveOptions& options) {
-  if (tree.kind() != Value::Kind::dict)
-    throw ValueError("save: only a dict of tensors can be written as several .bin files");
-  if (tree.entries().empty()) no_tensors();
-  // Tensors that share a storage stay together.
-  struct Group {
-    std::vector<Value::Entry> entries;
-    std::uint64_t bytes = 0, tensors = 0;
-  };
-  std::vector<Group> groups;
-  std::unordered_map<const void*, std::size_t> by_storage;
-  auto& [supply, meter, memory] = saving;
-  // A group and two entries for each, its name, and what it is found by.
-  meter.memory(tree.entries().size() *
-               (sizeof(Group) + 2 * sizeof(Value::Entry) + 4 * ReadMeter::kObject));
-  for (const auto& [key, item] : tree.entries()) {
-    const bool open = item.is_tensor() && is_uninitialized(item.as_tensor().body());
-    if (key.kind() != Value::Kind::string || !item.is_tensor() ||
-        (item.as_tensor().body().is_wrapper() && !open)) {
-      throw ValueError(
-          concat("save: only a dict of tensors can be written as several .bin files, "
-                 "and under ",
-                 short_repr(key), " is ", item.type_name()));
-    }
-    const Tensor tensor = item.as_tensor();
-    const auto [place, fresh] =
-        by_storage.try_emplace(open ? item.identity() : tensor.storage().identity(), groups.size());
-    if (fresh) groups.emplace_back();
-    Group& group = groups[place->second];
-    group.entries.emplace_back(key, item);
-    if (open) continue;
-    if (fresh && supply.has_bytes(tensor)) group.bytes = supply.storage(tensor)->size();
-    group.tensors += static_cast<std::uint64_t>(tensor.numel() * tensor.layout().itemsize());
-  }
-  std::vector<Shard> shards;
-  std::uint64_t payload = 0, total = 0;
-  for (std::size_t first = 0; first < groups.size();) {
-    Shard shard;
-    std::vector<Value::Entry> entries;
-    std::uint64_t bytes = 0;
-    const std::size_t begin = first;
-    for (; first < groups.size(); ++first) {
-      if (first != begin && bytes + groups[first].bytes > options.shard_size) break;
-      bytes += groups[first].bytes;
-      total += groups[first].tensors;
-      for (Value::Entry& entry : groups[first].entries) {
-        meter.text(entry.first.as_string().size());
-        shard.names.push_back(entry.first.as_string());
-        entries.push_back(std::move(entry));
-      }
-    }
-    payload += bytes;
-    // What is noted about modules is in the first.
-    const Value attributes = shards.empty() ? tree.attributes() : Value();
-    const Value part = dict_like(tree, std::move(entries), attributes);
-    meter.memory(sizeof(Shard) + 4 * ReadMeter::kObject);
-    shard.plan = [part, &saving](const std::string& archive) {
-      return plan_archive(archive, pickled(part, saving.supply, saving.meter), saving.meter);
-    };
-    shards.push_back(std::move(shard));
-  }
-  SaveReport report;
-  if (!options.dry_run) begin_saving(options.watch, payload);
-  ShardWriter(system, saving, folder, "pytorch_model", ".bin", options)
-      .write(shards, payload, total, report);
+  report.notes = std::move(plan.notes);
+  if (!options.dry_run) begin_saving(options.watch, plan.payload);
+  ShardWriter(system, saving, folder, writer.shards, options).write(plan, report);
   return report;
 }
 

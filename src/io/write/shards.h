@@ -13,16 +13,14 @@
 
 #include <string>
 
+#include "io/formats/format.h"
 #include "io/write/saver.h"
 
 namespace tenon {
 
-// "model-00001-of-00003.safetensors" and "model.safetensors.index.json".
-SaveReport save_safetensors_shards(FileSystem& system, const Saving& saving, const Value& tree,
-                                   const std::string& folder, const SaveOptions& options);
-// "pytorch_model-00001-of-00003.bin" and "pytorch_model.bin.index.json". ValueError for anything
-// but a dict of tensors, at least one.
-SaveReport save_archive_shards(FileSystem& system, const Saving& saving, const Value& tree,
-                               const std::string& folder, const SaveOptions& options);
+// Named as the row of the format says. ValueError if the format is written as one file only, or
+// cannot hold the tree in several.
+SaveReport save_shards(FileSystem& system, const Saving& saving, const Value& tree,
+                       const Format& format, const std::string& folder, const SaveOptions& options);
 
 }  // namespace tenon
