@@ -10,6 +10,5 @@ std::vector<StorageRecord> Document::stretches() const {
   all.nbytes = all.stored = source_->size();
   return {all};
 }
-Builder::~Builder() = default;
 
 }  // namespace tenon

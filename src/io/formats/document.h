@@ -1,5 +1,5 @@
-// An open checkpoint, before it is anybody's: where its bytes come from, and how to build what it
-// describes, as often as wanted.
+// An open checkpoint: where its bytes come from, and how to build what it describes, as often as
+// wanted.
 #pragma once
 
 #include <memory>
@@ -7,29 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "io/read/records.h"
+#include "io/read/builder.h"
 #include "io/read/source.h"
 #include "io/support/read_meter.h"
 #include "tenon/value.h"
 
 namespace tenon {
-
-// Makes storages and tensors while a document is built.
-class Builder {
- public:
-  virtual ~Builder();
-  // About so many storages will come.
-  virtual void expect(std::size_t /*storages*/) {}
-  // A storage of the document's, by number. Called once for each that is used, before its tensors.
-  virtual void storage(std::uint32_t number, const StorageRecord& record) = 0;
-  // The elements of an untyped storage are of this dtype, as one of its tensors says.
-  virtual void element_type(std::uint32_t number, DType dtype) = 0;
-  virtual Tensor tensor(const TensorRecord& record) = 0;
-  virtual Tensor parameter(const Tensor& data, bool requires_grad) = 0;
-  virtual Tensor uninitialized(const UninitializedRecord& record) = 0;
-  // A sparse tensor that was made of such tensors.
-  virtual void sparse(const Value& /*sparse*/) {}
-};
 
 struct DocumentOptions {
   bool inert = false;

@@ -129,15 +129,32 @@ class LegacyDocument final : public Document {
   std::map<std::string_view, Place> places_;
 };
 
-// Storages by their keys. Very old files have parts of storages, which are views of all of it.
-class LegacyMaker final : public TensorMaker {
+// For a build in which only the storages are wanted. Tensors have their shapes, as parts of tensors
+// have to fit each other.
+class ShapesOnly final : public Builder {
  public:
-  LegacyMaker(const LegacyDocument& document, Builder* builder, ReadMeter& meter)
+  void storage(std::uint32_t, const StorageRecord&) override {}
+  void element_type(std::uint32_t, DType) override {}
+  Tensor tensor(const TensorRecord& record) override {
+    return tensor_over(record, Storage::without_data(0, Device::meta()), Device::meta());
+  }
+  Tensor parameter(const Tensor& data, bool requires_grad) override {
+    return parameter_over(data, requires_grad);
+  }
+  Tensor uninitialized(const UninitializedRecord& record) override {
+    return uninitialized_on(Device::meta(), record);
+  }
+};
+
+// Storages by their keys. Very old files have parts of storages, which are views of all of it.
+class LegacyStorages final : public StorageFinder {
+ public:
+  LegacyStorages(const LegacyDocument& document, Builder& builder, ReadMeter& meter)
       : document_(document), builder_(builder), meter_(meter) {}
   // What it has made stays; what it has noted goes.
-  ~LegacyMaker() { meter_.release(charged_); }
-  LegacyMaker(const LegacyMaker&) = delete;
-  LegacyMaker& operator=(const LegacyMaker&) = delete;
+  ~LegacyStorages() { meter_.release(charged_); }
+  LegacyStorages(const LegacyStorages&) = delete;
+  LegacyStorages& operator=(const LegacyStorages&) = delete;
 
   std::uint32_t storage(const StorageId& id, std::uint64_t at) override {
     if (id.untyped) fail(at, "a storage of bytes, which files of this kind do not have");
@@ -161,33 +178,16 @@ class LegacyMaker final : public TensorMaker {
     record.location = id.location;
     record.dtype = id.dtype;
     record.nbytes = record.stored = static_cast<std::uint64_t>(*bytes);
-    if (builder_ != nullptr) {
-      record.offset = document_.places().find(id.key)->second.offset;
-    }
+    // Where the first look is for the storages, there are no places yet.
+    if (const auto place = document_.places().find(id.key); place != document_.places().end())
+      record.offset = place->second.offset;
     const auto number = static_cast<std::uint32_t>(bytes_.size());
     bytes_.push_back(record.nbytes);
     numbers_.emplace(id.key, number);
-    if (builder_ != nullptr) builder_->storage(number, record);
+    builder_.storage(number, record);
     return number;
   }
   std::uint64_t storage_bytes(std::uint32_t storage) const override { return bytes_[storage]; }
-  Tensor tensor(const TensorRecord& record) override {
-    // Where only the storages are wanted, its shape is: parts of tensors have to fit each other.
-    if (builder_ == nullptr)
-      return tensor_over(record, Storage::without_data(0, Device::meta()), Device::meta());
-    return builder_->tensor(record);
-  }
-  Tensor parameter(const Tensor& data, bool requires_grad) override {
-    return builder_ != nullptr ? builder_->parameter(data, requires_grad)
-                               : parameter_over(data, requires_grad);
-  }
-  Tensor uninitialized(const UninitializedRecord& record) override {
-    return builder_ != nullptr ? builder_->uninitialized(record)
-                               : uninitialized_on(Device::meta(), record);
-  }
-  void sparse(const Value& sparse) override {
-    if (builder_ != nullptr) builder_->sparse(sparse);
-  }
 
   struct Root {
     DType dtype;
@@ -233,7 +233,7 @@ class LegacyMaker final : public TensorMaker {
   // Of one storage, with its number and its bytes; of one part of one.
   static constexpr std::uint64_t kRootCost = 256, kViewCost = 128;
   const LegacyDocument& document_;
-  Builder* builder_;
+  Builder& builder_;
   ReadMeter& meter_;
   std::uint64_t charged_ = 0;  // for what is noted here
   // Texts are the document's.
@@ -244,12 +244,13 @@ class LegacyMaker final : public TensorMaker {
 
 void LegacyDocument::find_storages() {
   PassingMeter meter(opening());
-  LegacyMaker maker(*this, nullptr, meter.get());
-  rebuild(*program_, maker, inert_, meter.get());
+  ShapesOnly shapes;
+  LegacyStorages storages(*this, shapes, meter.get());
+  rebuild(*program_, storages, shapes, inert_, meter.get());
   std::uint64_t at = at_;
   for (const std::string_view key : order_) {
-    const auto root = maker.roots().find(key);
-    if (root == maker.roots().end())
+    const auto root = storages.roots().find(key);
+    if (root == storages.roots().end())
       refuse(at, concat("storage ", key, " follows, and no tensor uses it"));
     if (places_.contains(key)) refuse(at, concat("storage ", key, " follows twice"));
     if (source_->size() - at < 8) refuse(at, "cut short before a storage");
@@ -264,7 +265,7 @@ void LegacyDocument::find_storages() {
     places_.emplace(key, Place{at + 8, static_cast<std::uint64_t>(count)});
     at += 8 + bytes;
   }
-  for (const auto& [key, root] : maker.roots()) {
+  for (const auto& [key, root] : storages.roots()) {
     if (!places_.contains(key))
       refuse(at, concat("storage ", key, " is used by a tensor, and does not follow"));
   }
@@ -272,8 +273,8 @@ void LegacyDocument::find_storages() {
 }
 
 Value LegacyDocument::build(Builder& builder, ReadMeter& meter) const {
-  LegacyMaker maker(*this, &builder, meter);
-  return rebuild(*program_, maker, inert_, meter);
+  LegacyStorages storages(*this, builder, meter);
+  return rebuild(*program_, storages, builder, inert_, meter);
 }
 
 std::unique_ptr<Document> open(std::shared_ptr<const Source> source,

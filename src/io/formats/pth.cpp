@@ -100,9 +100,9 @@ class PthDocument final : public Document {
 };
 
 // Storages by their keys, each announced to the builder once.
-class PthMaker final : public TensorMaker {
+class PthStorages final : public StorageFinder {
  public:
-  PthMaker(const PthDocument& document, Builder& builder, ReadMeter& meter)
+  PthStorages(const PthDocument& document, Builder& builder, ReadMeter& meter)
       : document_(document), builder_(builder), meter_(meter) {
     const std::size_t entries = document.zip().entries().size();
     meter_.memory(entries * sizeof(std::uint32_t));
@@ -112,13 +112,13 @@ class PthMaker final : public TensorMaker {
     builder_.expect(entries);
   }
   // What it has made stays; what it has noted goes.
-  ~PthMaker() {
+  ~PthStorages() {
     meter_.release(by_entry_.size() * sizeof(std::uint32_t) + charged_ +
                    storages_.capacity() * sizeof(StorageRecord) +
                    orders_.capacity() * sizeof(Order));
   }
-  PthMaker(const PthMaker&) = delete;
-  PthMaker& operator=(const PthMaker&) = delete;
+  PthStorages(const PthStorages&) = delete;
+  PthStorages& operator=(const PthStorages&) = delete;
 
   std::uint32_t storage(const StorageId& id, std::uint64_t at) override {
     const auto bytes = checked_mul(id.numel, itemsize(id.dtype));
@@ -164,17 +164,9 @@ class PthMaker final : public TensorMaker {
   std::uint64_t storage_bytes(std::uint32_t storage) const override {
     return storages_[storage].nbytes;
   }
-  Tensor tensor(const TensorRecord& record) override {
+  void used_by(const TensorRecord& record) override {
     if (document_.big_endian()) note_elements(record);
-    return builder_.tensor(record);
   }
-  Tensor parameter(const Tensor& data, bool requires_grad) override {
-    return builder_.parameter(data, requires_grad);
-  }
-  Tensor uninitialized(const UninitializedRecord& record) override {
-    return builder_.uninitialized(record);
-  }
-  void sparse(const Value& sparse) override { builder_.sparse(sparse); }
 
  private:
   [[noreturn]] void fail(std::uint64_t at, const std::string& reason) const {
@@ -295,8 +287,8 @@ std::vector<StorageRecord> PthDocument::stretches() const {
 }
 
 Value PthDocument::build(Builder& builder, ReadMeter& meter) const {
-  PthMaker maker(*this, builder, meter);
-  return rebuild(*pickle_, maker, inert_, meter);
+  PthStorages storages(*this, builder, meter);
+  return rebuild(*pickle_, storages, builder, inert_, meter);
 }
 
 std::unique_ptr<Document> open(std::shared_ptr<const Source> source,

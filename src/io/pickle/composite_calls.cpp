@@ -36,7 +36,7 @@ Value CompositeCalls::of_parameter(const Arguments& args, Role role, int depth) 
   if (requires_grad && !is_differentiable(data.as_tensor().dtype()))
     wrong(args, "a parameter of whole numbers cannot require grad");
   charge_tensor(data.as_tensor().layout().shape.size());
-  const Tensor made = maker_.parameter(data.as_tensor(), requires_grad);
+  const Tensor made = builder_.parameter(data.as_tensor(), requires_grad);
   if (stateful) set_state(args, made, args.items[3], depth);
   return made;
 }
@@ -102,7 +102,7 @@ Value CompositeCalls::of_uninitialized(const Arguments& args, Role kind, int dep
   if (record.requires_grad && !is_differentiable(record.dtype))
     wrong(args, concat("a tensor of ", info(record.dtype).name, " cannot require grad"));
   charge_tensor(0);
-  return maker_.uninitialized(record);
+  return builder_.uninitialized(record);
 }
 
 Value CompositeCalls::of_sparse(const Arguments& args, int depth) {
@@ -139,7 +139,7 @@ Value CompositeCalls::of_sparse(const Arguments& args, int depth) {
   if (coo && parts.size() == 4) fields.emplace_back("is_coalesced", parts[3]);
   Value sparse =
       Value::object(std::string(kSparseName), Value::tuple({}), Value::dict(std::move(fields)));
-  maker_.sparse(sparse);
+  builder_.sparse(sparse);
   return sparse;
 }
 

@@ -22,8 +22,9 @@ using NodeKind = PickleNode::Kind;
 
 class Rebuilder final : private CompositeCalls {
  public:
-  Rebuilder(const Pickle& pickle, TensorMaker& maker, bool inert, ReadMeter& meter)
-      : CompositeCalls(pickle, maker, meter), inert_(inert) {
+  Rebuilder(const Pickle& pickle, StorageFinder& storages, Builder& builder, bool inert,
+            ReadMeter& meter)
+      : CompositeCalls(pickle, storages, builder, meter), inert_(inert) {
     meter_.memory(pickle.shared_nodes() * sizeof(Shared));
     shared_.resize(pickle.shared_nodes());
   }
@@ -199,7 +200,7 @@ class Rebuilder final : private CompositeCalls {
     const Tensor data = of_tensor(own, how);
     charge_tensor(data.layout().shape.size());
     const Tensor made =
-        kind == Role::parameter_class ? maker_.parameter(data, data.requires_grad()) : data;
+        kind == Role::parameter_class ? builder_.parameter(data, data.requires_grad()) : data;
     set_state(args, made, args.items[3], depth);
     return made;
   }
@@ -402,8 +403,9 @@ class Rebuilder final : private CompositeCalls {
 
 }  // namespace
 
-Value rebuild(const Pickle& pickle, TensorMaker& maker, bool inert, ReadMeter& meter) {
-  return Rebuilder(pickle, maker, inert, meter).value(pickle.root(), 0);
+Value rebuild(const Pickle& pickle, StorageFinder& storages, Builder& builder, bool inert,
+              ReadMeter& meter) {
+  return Rebuilder(pickle, storages, builder, inert, meter).value(pickle.root(), 0);
 }
 
 }  // namespace tenon

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "io/pickle/pickle.h"
-#include "io/read/records.h"
+#include "io/read/builder.h"
 #include "tenon/value.h"
 
 namespace tenon {
@@ -22,22 +22,18 @@ struct StorageId {
   std::int64_t view_offset = 0, view_size = 0;
 };
 
-// Who knows the file and makes the tensors.
-class TensorMaker {
+// Knows the file: finds the storages that its pickle names, and announces each to the Builder
+// before its tensors are built.
+class StorageFinder {
  public:
   // The number of the storage. Called once for each persistent id; the same key may come again.
   virtual std::uint32_t storage(const StorageId& id, std::uint64_t at) = 0;
   virtual std::uint64_t storage_bytes(std::uint32_t storage) const = 0;
-  // The geometry has been checked.
-  virtual Tensor tensor(const TensorRecord& record) = 0;
-  // Another tensor over the same memory, which is a parameter.
-  virtual Tensor parameter(const Tensor& data, bool requires_grad) = 0;
-  virtual Tensor uninitialized(const UninitializedRecord& record) = 0;
-  // A sparse tensor was made of these.
-  virtual void sparse(const Value& sparse) = 0;
+  // A tensor is about to be built. Its geometry has been checked.
+  virtual void used_by(const TensorRecord& /*record*/) {}
 
  protected:
-  ~TensorMaker() = default;
+  ~StorageFinder() = default;
 };
 
 // Tensors of other kinds are objects of these names, which no file can give one: names from files
@@ -52,6 +48,7 @@ inline constexpr std::string_view kCounterName = "collections.Counter";
 
 // The value the pickle describes. FormatError for arguments that do not fit, cycles, more than a
 // thousand levels, what the meter does not allow, and, unless inert, objects.
-Value rebuild(const Pickle& pickle, TensorMaker& maker, bool inert, ReadMeter& meter);
+Value rebuild(const Pickle& pickle, StorageFinder& storages, Builder& builder, bool inert,
+              ReadMeter& meter);
 
 }  // namespace tenon

@@ -131,8 +131,8 @@ TensorCalls::StorageUse TensorCalls::storage(const PickleNode& id) {
     out.view_offset = count_of(id, part[1]);
     out.view_size = count_of(id, part[2]);
   }
-  const std::uint32_t number = maker_.storage(out, id.offset);
-  if (!out.is_view) return {number, out.dtype, out.untyped, 0, maker_.storage_bytes(number)};
+  const std::uint32_t number = storages_.storage(out, id.offset);
+  if (!out.is_view) return {number, out.dtype, out.untyped, 0, storages_.storage_bytes(number)};
   return {
       number, out.dtype, out.untyped, out.view_offset,
       static_cast<std::uint64_t>(out.view_size) * static_cast<std::uint64_t>(itemsize(out.dtype))};
@@ -147,7 +147,12 @@ Tensor TensorCalls::of_storage(const PickleNode& id) {
   record.shape = Shape({static_cast<std::int64_t>(use.bytes) / itemsize(use.dtype)});
   record.stride = {1};
   charge_tensor(1);
-  return maker_.tensor(record);
+  return built(record);
+}
+
+Tensor TensorCalls::built(const TensorRecord& record) {
+  storages_.used_by(record);
+  return builder_.tensor(record);
 }
 
 void TensorCalls::charge_tensor(std::size_t dimensions) {
@@ -159,7 +164,7 @@ void TensorCalls::charge_tensor(std::size_t dimensions) {
 Tensor TensorCalls::tensor(const Arguments& args, TensorRecord& record, const StorageUse& use) {
   check(args, record, use.bytes);
   charge_tensor(record.shape.size());
-  if (use.offset == 0) return maker_.tensor(record);
+  if (use.offset == 0) return built(record);
   // A part begins behind so many elements of the storage, and the tensor may be of larger ones.
   const std::int64_t begin = use.offset * itemsize(use.dtype), size = itemsize(record.dtype);
   if (begin % size != 0) wrong(args, "a part of a storage that begins inside of an element");
@@ -167,13 +172,13 @@ Tensor TensorCalls::tensor(const Arguments& args, TensorRecord& record, const St
   if (!offset) wrong(args, "an offset that overflows");
   record.offset = *offset;
   check(args, record, static_cast<std::uint64_t>(begin) + use.bytes);
-  return maker_.tensor(record);
+  return built(record);
 }
 
 Tensor TensorCalls::tensor(const Arguments& args, const TensorRecord& record) {
   check(args, record, kAnyBytes);
   charge_tensor(record.shape.size());
-  return maker_.tensor(record);
+  return built(record);
 }
 
 void TensorCalls::check(const Arguments& args, const TensorRecord& record,

@@ -13,8 +13,8 @@ namespace tenon {
 
 class TensorCalls {
  protected:
-  TensorCalls(const Pickle& pickle, TensorMaker& maker, ReadMeter& meter)
-      : pickle_(pickle), maker_(maker), meter_(meter) {}
+  TensorCalls(const Pickle& pickle, StorageFinder& storages, Builder& builder, ReadMeter& meter)
+      : pickle_(pickle), storages_(storages), builder_(builder), meter_(meter) {}
   ~TensorCalls() = default;
 
   struct Arguments {
@@ -53,6 +53,8 @@ class TensorCalls {
   Tensor tensor(const Arguments& args, TensorRecord& record, const StorageUse& use);
   Tensor tensor(const Arguments& args, const TensorRecord& record);  // without a storage
   void check(const Arguments& args, const TensorRecord& record, std::uint64_t bytes) const;
+  // The tensor of a record that has been checked and charged.
+  Tensor built(const TensorRecord& record);
   // A tensor of so many dimensions will be made.
   void charge_tensor(std::size_t dimensions);
   // The hooks are always empty; the metadata may say that elements stand for their conjugate.
@@ -68,7 +70,8 @@ class TensorCalls {
   void as_bytes(const Arguments& args, TensorRecord& record) const;
 
   const Pickle& pickle_;
-  TensorMaker& maker_;
+  StorageFinder& storages_;
+  Builder& builder_;
   ReadMeter& meter_;
 };
 
