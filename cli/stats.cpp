@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/stored_dtype.h"
 #include "core/alias.h"
 #include "core/element_copy.h"
 
@@ -13,10 +14,7 @@ namespace tenon::cli {
 namespace {
 
 // Quantised elements are looked at as the integers they are.
-DType plain(DType dtype) {
-  if (!is_quantized(dtype)) return dtype;
-  return dtype == qint32 ? int32 : dtype == qint8 ? int8 : uint8;
-}
+DType plain(DType dtype) { return is_quantized(dtype) ? stored_integer(dtype) : dtype; }
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/element_cast.h"
+#include "base/stored_dtype.h"
 #include "base/text.h"
 #include "kernels/cast.h"
 
@@ -129,15 +130,7 @@ ElementTexts element_texts(std::span<const std::byte> values, DType dtype,
     case DTypeKind::complex:
       return complex_texts(converted<std::complex<double>>(values, dtype), dtype, options);
     case DTypeKind::bits:
-    case DTypeKind::quantized: {
-      // Without a scale these are the stored integers.
-      const DType stored = dtype == qint8        ? int8
-                           : dtype == qint32     ? int32
-                           : dtype == bits16     ? uint16
-                           : dtype == bcomplex32 ? uint32
-                                                 : uint8;
-      return element_texts(values, stored, options);
-    }
+    case DTypeKind::quantized: return element_texts(values, stored_integer(dtype), options);
     case DTypeKind::floating: break;
   }
   const std::vector<double> numbers = converted<double>(values, dtype);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/stored_dtype.h"
 #include "base/text.h"
 #include "nn/module_text.h"
 #include "nn/slot_editor.h"
@@ -219,24 +220,10 @@ std::string parameter_text(const Tensor& parameter, const std::string& dtype) {
 
 // The older name of a tensor's type, which ParameterDict prints: torch.FloatTensor.
 std::string tensor_type_name(const Tensor& tensor) {
-  const char* kind = nullptr;
-  switch (tensor.dtype()) {
-    case float32: kind = "Float"; break;
-    case float64: kind = "Double"; break;
-    case float16: kind = "Half"; break;
-    case tenon::bfloat16: kind = "BFloat16"; break;
-    case int64: kind = "Long"; break;
-    case int32: kind = "Int"; break;
-    case int16: kind = "Short"; break;
-    case int8: kind = "Char"; break;
-    case uint8: kind = "Byte"; break;
-    case bool_: kind = "Bool"; break;
-    case complex64: kind = "ComplexFloat"; break;
-    case complex128: kind = "ComplexDouble"; break;
-    default: return repr(tensor.dtype());
-  }
+  const DType dtype = tensor.dtype();
+  if (!has_storage_class(dtype) || is_quantized(dtype)) return repr(dtype);
   const char* device = tensor.is_cuda() ? "cuda." : tensor.is_meta() ? "meta." : "";
-  return concat("torch.", device, kind, "Tensor");
+  return concat("torch.", device, info(dtype).scalar_name, "Tensor");
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ def of_source(global_names, dtypes):
         table.setdefault(module, set()).add(name)
     rows = re.findall(r'X\(\w+, [^"]*?"(\w+)",[\s\\]*"(\w+)",[\s\\]*"\w*",[\s\\]*(\w+)\)', dtypes)
     table["torch"] |= {name for name, _, _ in rows} | set(re.findall(r'if \(name == "(\w+)"\)', global_names))
-    # has_storage_class() in src/io/pickle/storage_classes.h.
+    # has_storage_class() in src/base/stored_dtype.h.
     with_class = {f"{scalar}Storage" for name, scalar, kind in rows
                   if kind != "bits" and not name.startswith("float8") and name not in ("uint16", "uint32", "uint64", "complex32")}
     table["torch"] |= with_class

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/checked.h"
+#include "base/stored_dtype.h"
 #include "base/text.h"
 #include "io/formats/safetensors_notes.h"
 #include "io/formats/safetensors_plan.h"
@@ -131,11 +132,13 @@ class Header {
     if (!has_dtype || !has_shape || !has_place)
       fail(concat("tensor ", shown(entry.name), ": dtype, shape or data_offsets are missing"));
     // The format counts numbers of four bits, PyTorch pairs of them.
-    if (entry.tensor.dtype == float4_e2m1fn_x2) {
+    if (const std::int64_t each = values_in_element(entry.tensor.dtype); each != 1) {
       Shape& sizes = entry.tensor.shape;
-      if (sizes.empty() || sizes[sizes.size() - 1] % 2 != 0)
-        fail(concat("tensor ", shown(entry.name), ": an odd number of F4 in a row"));
-      sizes[sizes.size() - 1] /= 2;
+      if (sizes.empty() || sizes[sizes.size() - 1] % each != 0) {
+        fail(concat("tensor ", shown(entry.name), ": ", each == 2 ? "an odd" : "an uneven",
+                    " number of ", info(entry.tensor.dtype).safetensors, " in a row"));
+      }
+      sizes[sizes.size() - 1] /= each;
     }
     entries_.push_back(std::move(entry));
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/stored_dtype.h"
 #include "io/json/value_json.h"
 #include "io/pickle/rebuild.h"
 #include "io/pickle/sparse.h"
@@ -79,7 +80,7 @@ Note note_of(json::element element) {
 // of a dtype that the format has no name for.
 bool is_as_stored(const TensorRecord& record, const StoredTensor& stored) {
   const std::string_view code = info(record.dtype).safetensors;
-  return stored.record->dtype == uint8 && (code.empty() || record.dtype == float4_e2m1fn_x2) &&
+  return stored.record->dtype == uint8 && (code.empty() || values_in_element(record.dtype) != 1) &&
          record.offset == 0 && !record.conj && !record.neg &&
          static_cast<std::uint64_t>(record.shape.numel() * itemsize(record.dtype)) ==
              stored.bytes &&

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/stored_dtype.h"
 #include "base/text.h"
 #include "base/visible.h"
 #include "core/autograd_meta.h"
@@ -38,11 +39,11 @@ constexpr std::uint64_t kRecordCost = 384;
 
 // A dtype the format has no name for is kept as bytes.
 bool has_code(const Layout& layout) {
-  if (layout.dtype == float4_e2m1fn_x2) {
-    if (layout.shape.empty()) return false;  // two numbers
-    // The format counts both, which a row without elements may have too many of.
-    constexpr std::int64_t kMostPairs = std::numeric_limits<std::int64_t>::max() / 2;
-    if (layout.shape[layout.shape.size() - 1] > kMostPairs) return false;
+  if (const std::int64_t each = values_in_element(layout.dtype); each != 1) {
+    if (layout.shape.empty()) return false;  // several numbers
+    // The format counts all of them, which a row without elements may have too many of.
+    const std::int64_t most = std::numeric_limits<std::int64_t>::max() / each;
+    if (layout.shape[layout.shape.size() - 1] > most) return false;
   }
   return !info(layout.dtype).safetensors.empty();
 }
@@ -422,7 +423,8 @@ void append_entry(MeteredText& out, const NamedTensor& named, std::uint64_t star
   const bool known = has_code(layout);
   Shape shape = layout.shape;
   // The format counts numbers of four bits, PyTorch pairs of them.
-  if (layout.dtype == float4_e2m1fn_x2 && known) shape[shape.size() - 1] *= 2;
+  const std::int64_t each = values_in_element(layout.dtype);
+  if (known && each != 1) shape[shape.size() - 1] *= each;
   if (!known && shape.size() == kMostDimensions)
     shape = Shape({static_cast<std::int64_t>(size)});
   else if (!known)

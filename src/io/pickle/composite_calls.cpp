@@ -1,5 +1,6 @@
 #include "io/pickle/composite_calls.h"
 
+#include "base/stored_dtype.h"
 #include "base/text.h"
 #include "core/body_editor.h"
 #include "core/uninitialized.h"
@@ -162,7 +163,7 @@ Value CompositeCalls::of_quantized(const Arguments& args, int depth) {
   if (parts.size() != (by_channel ? 4u : 3u)) wrong(args, "a quantiser of another number of parts");
   check_quantizer(args, parts, by_channel, record.shape);
   const Value size(record.shape);
-  if (record.dtype == quint4x2 || record.dtype == quint2x4) as_bytes(args, record);
+  if (values_in_element(record.dtype) != 1) as_bytes(args, record);
   std::vector<Value::Entry> fields{{"data", Value(tensor(args, record, use))},
                                    {"qscheme", Value(scheme)}};
   fields.emplace_back(by_channel ? "scales" : "scale", parts[1]);

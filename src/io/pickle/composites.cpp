@@ -1,5 +1,6 @@
 #include "io/pickle/composites.h"
 
+#include "base/stored_dtype.h"
 #include "base/text.h"
 #include "io/pickle/global_names.h"
 #include "io/pickle/rebuild.h"
@@ -41,7 +42,7 @@ bool is_quantized(const Value& state) {
     return false;
   const Tensor data = state.find("data")->as_tensor();
   const Shape& size = state.find("size")->as_size();
-  const bool few_bits = data.dtype() == quint4x2 || data.dtype() == quint2x4;
+  const bool few_bits = values_in_element(data.dtype()) != 1;
   if (info(data.dtype()).kind != DTypeKind::quantized || (!few_bits && !(data.shape() == size)))
     return false;
   for (const std::int64_t one : size) {

@@ -1,6 +1,6 @@
 #include "io/pickle/global_names.h"
 
-#include "io/pickle/storage_classes.h"
+#include "base/stored_dtype.h"
 
 namespace tenon {
 

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/stored_dtype.h"
 #include "base/text.h"
 #include "core/autograd_meta.h"
 #include "core/body_editor.h"
@@ -18,7 +19,6 @@
 #include "io/pickle/pickle_writer.h"
 #include "io/pickle/plain_key.h"
 #include "io/pickle/rebuild.h"
-#include "io/pickle/storage_classes.h"
 #include "io/pickle/tensor_attributes.h"
 #include "io/pickle/written_composites.h"
 #include "io/read/flattened.h"
@@ -546,7 +546,7 @@ class Pickler {
     out_.mark();
     // Numbers of a few bits are kept as their bytes, which follow each other.
     const bool packed = shape.size() != static_cast<std::size_t>(data.dim()) ||
-                        data.dtype() == quint4x2 || data.dtype() == quint2x4;
+                        values_in_element(data.dtype()) != 1;
     strided(data, shape,
             packed ? Layout::packed(shape, uint8, Device::meta()).strides : data.layout().strides,
             data.dtype());

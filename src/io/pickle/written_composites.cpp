@@ -1,5 +1,6 @@
 #include "io/pickle/written_composites.h"
 
+#include "base/stored_dtype.h"
 #include "base/text.h"
 #include "core/uninitialized.h"
 #include "io/pickle/rebuild.h"
@@ -51,7 +52,7 @@ void check_quantized(const Value& object) {
   const Tensor data = state.find("data")->as_tensor();
   const Shape& size = state.find("size")->as_size();
   check_dimensions(size);
-  if (data.dtype() == quint4x2 || data.dtype() == quint2x4) check_few_bits(object, data, size);
+  if (values_in_element(data.dtype()) != 1) check_few_bits(object, data, size);
   const Value* axis = state.find("axis");
   const bool by_channel = state.find("qscheme")->as_string().starts_with("torch.per_channel");
   if (by_channel != (axis != nullptr)) refuse(object, "a scheme of channels goes with an axis");

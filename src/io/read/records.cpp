@@ -1,6 +1,7 @@
 #include "io/read/records.h"
 
 #include "base/checked.h"
+#include "base/stored_dtype.h"
 #include "base/text.h"
 
 namespace tenon {
@@ -52,7 +53,7 @@ std::string wrong_geometry(const TensorRecord& tensor, std::uint64_t storage_byt
 }
 
 std::optional<std::int64_t> bytes_of_few_bits(const Shape& shape, DType dtype) {
-  const std::int64_t each = dtype == quint4x2 ? 2 : 4;
+  const std::int64_t each = values_in_element(dtype);
   std::int64_t bytes = 1, numbers = 1;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     const bool last = d + 1 == shape.size();

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/stored_dtype.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "io/read/source.h"
@@ -23,8 +24,7 @@ void check_crc(const StorageRecord& record, std::uint32_t crc) {
 }
 
 std::uint64_t swapped_together(DType dtype) noexcept {
-  const bool pair = is_complex(dtype) || dtype == bcomplex32;
-  return static_cast<std::uint64_t>(pair ? itemsize(dtype) / 2 : itemsize(dtype));
+  return static_cast<std::uint64_t>(is_pair(dtype) ? itemsize(dtype) / 2 : itemsize(dtype));
 }
 
 void swap_bytes(std::span<std::byte> bytes, DType dtype) {
