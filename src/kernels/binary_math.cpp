@@ -11,6 +11,10 @@ namespace tenon {
 namespace HWY_NAMESPACE {
 namespace {
 
+// The formula of each function whose row says `math` or `both`.
+template <BinaryFunction N>
+struct BinaryMath;
+
 template <class C>
 bool negative(C value) {
   return value < C(0);
@@ -29,7 +33,8 @@ std::complex<P> divided(std::complex<P> x, std::complex<P> y) {
   return {(a * ratio + b) * scale, (b * ratio - a) * scale};
 }
 
-struct ComplexDiv {
+template <>
+struct BinaryMath<BinaryFunction::div> {
   template <class T>
   static constexpr bool takes = is_std_complex<T>;
   template <class C>
@@ -60,7 +65,8 @@ C cut_rest(C a, C b) {
   return static_cast<C>(a % b);
 }
 
-struct FloorDivide {
+template <>
+struct BinaryMath<BinaryFunction::floor_divide> {
   template <class T>
   static constexpr bool takes = kReal<T>;
   template <class C>
@@ -81,7 +87,8 @@ struct FloorDivide {
     }
   }
 };
-struct TruncDivide {
+template <>
+struct BinaryMath<BinaryFunction::trunc_divide> {
   template <class T>
   static constexpr bool takes = kReal<T>;
   template <class C>
@@ -93,7 +100,8 @@ struct TruncDivide {
   }
 };
 // Has the sign of the divisor.
-struct Remainder {
+template <>
+struct BinaryMath<BinaryFunction::remainder> {
   template <class T>
   static constexpr bool takes = kReal<T>;
   template <class C>
@@ -108,7 +116,8 @@ struct Remainder {
   }
 };
 // Has the sign of the dividend.
-struct Fmod {
+template <>
+struct BinaryMath<BinaryFunction::fmod> {
   template <class T>
   static constexpr bool takes = kReal<T>;
   template <class C>
@@ -136,7 +145,8 @@ C whole_power(C base, C exponent) {
   }
   return static_cast<C>(power);
 }
-struct Pow {
+template <>
+struct BinaryMath<BinaryFunction::pow> {
   template <class T>
   static constexpr bool takes = kNumber<T>;
   template <class C>
@@ -149,7 +159,8 @@ struct Pow {
 };
 
 // A number wins over NaN.
-struct Fmax {
+template <>
+struct BinaryMath<BinaryFunction::fmax> {
   template <class T>
   static constexpr bool takes = kReal<T> || std::same_as<T, bool>;
   template <class C>
@@ -160,7 +171,8 @@ struct Fmax {
       return std::max(a, b);
   }
 };
-struct Fmin {
+template <>
+struct BinaryMath<BinaryFunction::fmin> {
   template <class T>
   static constexpr bool takes = kReal<T> || std::same_as<T, bool>;
   template <class C>
@@ -176,19 +188,22 @@ struct Floating {
   template <class T>
   static constexpr bool takes = std::floating_point<T>;
 };
-struct Atan2 : Floating {
+template <>
+struct BinaryMath<BinaryFunction::atan2> : Floating {
   template <class C>
   static C Of(C a, C b) {
     return std::atan2(a, b);
   }
 };
-struct Hypot : Floating {
+template <>
+struct BinaryMath<BinaryFunction::hypot> : Floating {
   template <class C>
   static C Of(C a, C b) {
     return std::hypot(a, b);
   }
 };
-struct Copysign : Floating {
+template <>
+struct BinaryMath<BinaryFunction::copysign> : Floating {
   template <class C>
   static C Of(C a, C b) {
     return std::copysign(a, b);
@@ -207,7 +222,8 @@ C next_of(C a, C b) {
     bits = static_cast<std::uint16_t>((from < towards) == (from > 0) ? bits + 1 : bits - 1);
   return std::bit_cast<C>(bits);
 }
-struct Nextafter {
+template <>
+struct BinaryMath<BinaryFunction::nextafter> {
   template <class T>
   static constexpr bool takes =
       std::floating_point<T> || std::same_as<T, Half> || std::same_as<T, BFloat16>;
@@ -219,7 +235,8 @@ struct Nextafter {
       return next_of(a, b);
   }
 };
-struct Logaddexp {
+template <>
+struct BinaryMath<BinaryFunction::logaddexp> {
   template <class T>
   static constexpr bool takes = std::floating_point<T> || is_std_complex<T>;
   template <class C>
@@ -238,7 +255,8 @@ struct Logaddexp {
     return std::max(a, b) + std::log1p(std::exp(-std::fabs(a - b)));
   }
 };
-struct Logaddexp2 : Floating {
+template <>
+struct BinaryMath<BinaryFunction::logaddexp2> : Floating {
   template <class C>
   static C Of(C a, C b) {
     if (std::isinf(a) && a == b) return a;
@@ -246,7 +264,8 @@ struct Logaddexp2 : Floating {
   }
 };
 // a times the logarithm of b; 0 where a is 0, unless b is NaN.
-struct Xlogy : Floating {
+template <>
+struct BinaryMath<BinaryFunction::xlogy> : Floating {
   template <class C>
   static C Of(C a, C b) {
     if (std::isnan(b)) return b;
@@ -258,7 +277,8 @@ template <class C>
 bool truth(C value) {
   return value != C(0);
 }
-struct LogicalAnd {
+template <>
+struct BinaryMath<BinaryFunction::logical_and> {
   template <class T>
   static constexpr bool takes = kNumber<T> || std::same_as<T, bool>;
   template <class C>
@@ -266,7 +286,8 @@ struct LogicalAnd {
     return truth(a) && truth(b);
   }
 };
-struct LogicalOr {
+template <>
+struct BinaryMath<BinaryFunction::logical_or> {
   template <class T>
   static constexpr bool takes = kNumber<T> || std::same_as<T, bool>;
   template <class C>
@@ -274,7 +295,8 @@ struct LogicalOr {
     return truth(a) || truth(b);
   }
 };
-struct LogicalXor {
+template <>
+struct BinaryMath<BinaryFunction::logical_xor> {
   template <class T>
   static constexpr bool takes = kNumber<T> || std::same_as<T, bool>;
   template <class C>
@@ -288,7 +310,8 @@ template <class C>
 bool too_far(C by) {
   return negative(by) || static_cast<std::uint64_t>(by) >= sizeof(C) * 8;
 }
-struct LeftShift {
+template <>
+struct BinaryMath<BinaryFunction::bitwise_left_shift> {
   template <class T>
   static constexpr bool takes = kWhole<T>;
   template <class C>
@@ -296,7 +319,8 @@ struct LeftShift {
     return too_far(b) ? C(0) : static_cast<C>(static_cast<Wrapping<C>>(a) << b);
   }
 };
-struct RightShift {
+template <>
+struct BinaryMath<BinaryFunction::bitwise_right_shift> {
   template <class T>
   static constexpr bool takes = kWhole<T>;
   template <class C>
@@ -306,32 +330,26 @@ struct RightShift {
   }
 };
 
+template <BinaryFunction N>
+BinaryRow MathRow(DType dtype) {
+  static_assert(IsDefined<BinaryMath<N>> == is_in_math(N),
+                "the row of the function in TENON_BINARY_FUNCTIONS has another kernel");
+  if constexpr (is_in_math(N))
+    return RowFor<N, BinaryMath<N>>(dtype);
+  else
+    return nullptr;
+}
+
 }  // namespace
 
 BinaryRow FindMath(BinaryFunction function, DType dtype) {
   switch (function) {
-    case BinaryFunction::div: return RowFor<ComplexDiv>(dtype);
-    case BinaryFunction::floor_divide: return RowFor<FloorDivide>(dtype);
-    case BinaryFunction::trunc_divide: return RowFor<TruncDivide>(dtype);
-    case BinaryFunction::remainder: return RowFor<Remainder>(dtype);
-    case BinaryFunction::fmod: return RowFor<Fmod>(dtype);
-    case BinaryFunction::pow: return RowFor<Pow>(dtype);
-    case BinaryFunction::fmax: return RowFor<Fmax>(dtype);
-    case BinaryFunction::fmin: return RowFor<Fmin>(dtype);
-    case BinaryFunction::atan2: return RowFor<Atan2>(dtype);
-    case BinaryFunction::hypot: return RowFor<Hypot>(dtype);
-    case BinaryFunction::copysign: return RowFor<Copysign>(dtype);
-    case BinaryFunction::nextafter: return RowFor<Nextafter>(dtype);
-    case BinaryFunction::logaddexp: return RowFor<Logaddexp>(dtype);
-    case BinaryFunction::logaddexp2: return RowFor<Logaddexp2>(dtype);
-    case BinaryFunction::xlogy: return RowFor<Xlogy>(dtype);
-    case BinaryFunction::logical_and: return RowFor<LogicalAnd>(dtype);
-    case BinaryFunction::logical_or: return RowFor<LogicalOr>(dtype);
-    case BinaryFunction::logical_xor: return RowFor<LogicalXor>(dtype);
-    case BinaryFunction::bitwise_left_shift: return RowFor<LeftShift>(dtype);
-    case BinaryFunction::bitwise_right_shift: return RowFor<RightShift>(dtype);
-    default: return nullptr;
+#define TENON_ROW(name, ...) \
+  case BinaryFunction::name: return MathRow<BinaryFunction::name>(dtype);
+    TENON_BINARY_FUNCTIONS(TENON_ROW)
+#undef TENON_ROW
   }
+  return nullptr;
 }
 
 }  // namespace HWY_NAMESPACE

@@ -10,6 +10,7 @@
 #include "hwy/highway.h"
 #include "kernels/element.h"
 #include "kernels/elementwise.h"
+#include "kernels/function_table.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenon {
@@ -48,19 +49,14 @@ void Row(const BinaryOperands& row, std::int64_t n) {
   }
 }
 
-template <class F>
+// The row of the function N, whose formula is F, for elements of the dtype.
+template <BinaryFunction N, class F>
 BinaryRow RowFor(DType dtype) {
-  switch (dtype) {
-#define TENON_ROW(name, type, ...)         \
-  case DType::name:                        \
-    if constexpr (F::template takes<type>) \
-      return Row<F, type>;                 \
-    else                                   \
-      return nullptr;
-    TENON_FORALL_DTYPES(TENON_ROW)
-#undef TENON_ROW
-  }
-  return nullptr;
+  return row_for<BinaryRow, F>(dtype, []<class T>() -> BinaryRow {
+    static_assert(std::same_as<ResultOf<F, T>, ResultElement<N, T>>,
+                  "the row of the function in TENON_BINARY_FUNCTIONS has another result");
+    return Row<F, T>;
+  });
 }
 
 }  // namespace HWY_NAMESPACE

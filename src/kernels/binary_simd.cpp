@@ -19,7 +19,14 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-struct Add {
+// The formula of each function whose row says `simd` or `both`: `takes` has its types, and Of
+// calculates an element. OfVectors, if there is one, calculates a vector of floats, for long rows
+// that are written past the caches.
+template <BinaryFunction N>
+struct BinarySimd;
+
+template <>
+struct BinarySimd<BinaryFunction::add> {
   template <class T>
   static constexpr bool takes = kNumber<T> || std::same_as<T, bool>;
   template <class C>
@@ -31,8 +38,13 @@ struct Add {
     else
       return a + b;
   }
+  template <class V>
+  static HWY_INLINE V OfVectors(V a, V b) {
+    return hn::Add(a, b);
+  }
 };
-struct Sub {
+template <>
+struct BinarySimd<BinaryFunction::sub> {
   template <class T>
   static constexpr bool takes = kNumber<T>;
   template <class C>
@@ -42,8 +54,13 @@ struct Sub {
     else
       return a - b;
   }
+  template <class V>
+  static HWY_INLINE V OfVectors(V a, V b) {
+    return hn::Sub(a, b);
+  }
 };
-struct Mul {
+template <>
+struct BinarySimd<BinaryFunction::mul> {
   template <class T>
   static constexpr bool takes = kNumber<T> || std::same_as<T, bool>;
   template <class C>
@@ -60,17 +77,27 @@ struct Mul {
       return a * b;
     }
   }
+  template <class V>
+  static HWY_INLINE V OfVectors(V a, V b) {
+    return hn::Mul(a, b);
+  }
 };
-struct Div {
+template <>
+struct BinarySimd<BinaryFunction::div> {
   template <class T>
   static constexpr bool takes = std::floating_point<T>;
   template <class C>
   static HWY_INLINE C Of(C a, C b) {
     return a / b;
   }
+  template <class V>
+  static HWY_INLINE V OfVectors(V a, V b) {
+    return hn::Div(a, b);
+  }
 };
 // NaN wins. Of equals, as 0 and -0, it is the second.
-struct Maximum {
+template <>
+struct BinarySimd<BinaryFunction::maximum> {
   template <class T>
   static constexpr bool takes = kReal<T> || std::same_as<T, bool>;
   template <class C>
@@ -78,7 +105,8 @@ struct Maximum {
     return a > b || a != a ? a : b;
   }
 };
-struct Minimum {
+template <>
+struct BinarySimd<BinaryFunction::minimum> {
   template <class T>
   static constexpr bool takes = kReal<T> || std::same_as<T, bool>;
   template <class C>
@@ -87,7 +115,8 @@ struct Minimum {
   }
 };
 
-struct Equal {
+template <>
+struct BinarySimd<BinaryFunction::eq> {
   template <class T>
   static constexpr bool takes = kNumber<T> || std::same_as<T, bool>;
   template <class C>
@@ -95,7 +124,8 @@ struct Equal {
     return a == b;
   }
 };
-struct NotEqual {
+template <>
+struct BinarySimd<BinaryFunction::ne> {
   template <class T>
   static constexpr bool takes = kNumber<T> || std::same_as<T, bool>;
   template <class C>
@@ -105,7 +135,8 @@ struct NotEqual {
 };
 template <class T>
 inline constexpr bool kOrdered = kReal<T> || std::same_as<T, bool>;
-struct Less {
+template <>
+struct BinarySimd<BinaryFunction::lt> {
   template <class T>
   static constexpr bool takes = kOrdered<T>;
   template <class C>
@@ -113,7 +144,8 @@ struct Less {
     return a < b;
   }
 };
-struct LessEqual {
+template <>
+struct BinarySimd<BinaryFunction::le> {
   template <class T>
   static constexpr bool takes = kOrdered<T>;
   template <class C>
@@ -124,7 +156,8 @@ struct LessEqual {
 
 template <class T>
 inline constexpr bool kBits = std::integral<T>;
-struct BitwiseAnd {
+template <>
+struct BinarySimd<BinaryFunction::bitwise_and> {
   template <class T>
   static constexpr bool takes = kBits<T>;
   template <class C>
@@ -135,7 +168,8 @@ struct BitwiseAnd {
       return static_cast<C>(a & b);
   }
 };
-struct BitwiseOr {
+template <>
+struct BinarySimd<BinaryFunction::bitwise_or> {
   template <class T>
   static constexpr bool takes = kBits<T>;
   template <class C>
@@ -146,7 +180,8 @@ struct BitwiseOr {
       return static_cast<C>(a | b);
   }
 };
-struct BitwiseXor {
+template <>
+struct BinarySimd<BinaryFunction::bitwise_xor> {
   template <class T>
   static constexpr bool takes = kBits<T>;
   template <class C>
@@ -159,23 +194,6 @@ struct BitwiseXor {
 };
 
 // Packed floats whose result is larger than the caches, written past them.
-template <class V>
-HWY_INLINE V Apply(Add /*function*/, V a, V b) {
-  return hn::Add(a, b);
-}
-template <class V>
-HWY_INLINE V Apply(Sub /*function*/, V a, V b) {
-  return hn::Sub(a, b);
-}
-template <class V>
-HWY_INLINE V Apply(Mul /*function*/, V a, V b) {
-  return hn::Mul(a, b);
-}
-template <class V>
-HWY_INLINE V Apply(Div /*function*/, V a, V b) {
-  return hn::Div(a, b);
-}
-
 template <class F, bool kAhead>
 void StreamedRowOf(const BinaryOperands& row, std::int64_t n) {
   const hn::ScalableTag<float> d;
@@ -189,45 +207,49 @@ void StreamedRowOf(const BinaryOperands& row, std::int64_t n) {
   for (; i + lanes <= n; i += lanes) {
     prefetch<kAhead>(a + i);
     prefetch<kAhead>(b + i);
-    hn::Stream(Apply(F(), hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, out + i);
+    hn::Stream(F::OfVectors(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, out + i);
   }
   hwy::FlushStream();
   for (; i < n; ++i) out[i] = F::Of(a[i], b[i]);
 }
 
-template <class F>
+template <BinaryFunction N>
 BinaryRow StreamedRow() {
-  return prefetch_helps() ? StreamedRowOf<F, true> : StreamedRowOf<F, false>;
+  using F = BinarySimd<N>;
+  if constexpr (requires(hn::Vec<hn::ScalableTag<float>> v) { F::OfVectors(v, v); })
+    return prefetch_helps() ? StreamedRowOf<F, true> : StreamedRowOf<F, false>;
+  else
+    return nullptr;
+}
+
+template <BinaryFunction N>
+BinaryRow SimdRow(DType dtype) {
+  static_assert(IsDefined<BinarySimd<N>> == is_in_simd(N),
+                "the row of the function in TENON_BINARY_FUNCTIONS has another kernel");
+  if constexpr (is_in_simd(N))
+    return RowFor<N, BinarySimd<N>>(dtype);
+  else
+    return nullptr;
 }
 
 BinaryRow FindStreamed(BinaryFunction function) {
   switch (function) {
-    case BinaryFunction::add: return StreamedRow<Add>();
-    case BinaryFunction::sub: return StreamedRow<Sub>();
-    case BinaryFunction::mul: return StreamedRow<Mul>();
-    case BinaryFunction::div: return StreamedRow<Div>();
-    default: return nullptr;
+#define TENON_ROW(name, ...) \
+  case BinaryFunction::name: return StreamedRow<BinaryFunction::name>();
+    TENON_BINARY_FUNCTIONS(TENON_ROW)
+#undef TENON_ROW
   }
+  return nullptr;
 }
 
-// a > b is b < a: the operands are exchanged by whoever asks.
 BinaryRow FindBinary(BinaryFunction function, DType dtype) {
   switch (function) {
-    case BinaryFunction::add: return RowFor<Add>(dtype);
-    case BinaryFunction::sub: return RowFor<Sub>(dtype);
-    case BinaryFunction::mul: return RowFor<Mul>(dtype);
-    case BinaryFunction::div: return RowFor<Div>(dtype);
-    case BinaryFunction::maximum: return RowFor<Maximum>(dtype);
-    case BinaryFunction::minimum: return RowFor<Minimum>(dtype);
-    case BinaryFunction::eq: return RowFor<Equal>(dtype);
-    case BinaryFunction::ne: return RowFor<NotEqual>(dtype);
-    case BinaryFunction::lt: return RowFor<Less>(dtype);
-    case BinaryFunction::le: return RowFor<LessEqual>(dtype);
-    case BinaryFunction::bitwise_and: return RowFor<BitwiseAnd>(dtype);
-    case BinaryFunction::bitwise_or: return RowFor<BitwiseOr>(dtype);
-    case BinaryFunction::bitwise_xor: return RowFor<BitwiseXor>(dtype);
-    default: return nullptr;
+#define TENON_ROW(name, ...) \
+  case BinaryFunction::name: return SimdRow<BinaryFunction::name>(dtype);
+    TENON_BINARY_FUNCTIONS(TENON_ROW)
+#undef TENON_ROW
   }
+  return nullptr;
 }
 
 }  // namespace HWY_NAMESPACE

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "base/element_cast.h"
+#include "tenon/dtype.h"
 
 namespace tenon {
 
@@ -52,6 +53,18 @@ template <class T>
 inline constexpr bool kReal = kWhole<T> || std::floating_point<T>;
 template <class T>
 inline constexpr bool kNumber = kReal<T> || is_std_complex<T>;
+
+// The row that make.operator()<T>() returns for the type T of the dtype's elements; null if F does
+// not take T (F::template takes<T>).
+template <class Row, class F, class Make>
+Row row_for(DType dtype, Make&& make) {
+  return visit(dtype, [&]<class T>() -> Row {
+    if constexpr (F::template takes<T>)
+      return make.template operator()<T>();
+    else
+      return nullptr;
+  });
+}
 
 // Whole numbers are added and multiplied as if they had no sign, which wraps.
 template <class T>

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/elementwise_tables.h"
+#include "kernels/function_table.h"
 #include "kernels/pieces.h"
 #include "kernels/streaming.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 // a > b is b < a.
 bool is_reversed(BinaryFunction function) {
-  return function == BinaryFunction::gt || function == BinaryFunction::ge;
+  return traits_of(function).kernel == FunctionKernel::swapped;
 }
 
 BinaryRow row_of(BinaryFunction function, DType dtype) {
@@ -25,8 +26,8 @@ BinaryRow row_of(BinaryFunction function, DType dtype) {
 }
 
 UnaryRow row_of(UnaryFunction function, DType dtype) {
-  if (const UnaryRow row = simple_unary_row(function, dtype)) return row;
-  return is_complex(dtype) ? complex_unary_row(function, dtype) : math_unary_row(function, dtype);
+  const UnaryRow simple = simple_unary_row(function, dtype);
+  return simple != nullptr ? simple : math_unary_row(function, dtype);
 }
 
 bool are_aligned(std::initializer_list<const void*> floats) {
@@ -61,8 +62,7 @@ bool has_unary(UnaryFunction function, DType dtype) {
 DType result_of(BinaryFunction function, DType dtype) { return answers(function) ? bool_ : dtype; }
 DType result_of(UnaryFunction function, DType dtype) {
   if (answers(function)) return bool_;
-  const bool part = function == UnaryFunction::abs || function == UnaryFunction::angle;
-  return part ? to_real(dtype) : dtype;
+  return makes_real(function) ? to_real(dtype) : dtype;
 }
 
 void apply(BinaryFunction function, DType dtype, std::span<const std::int64_t> shape,

@@ -31,12 +31,6 @@ struct UnaryOperands {
 };
 using UnaryRow = void (*)(const UnaryOperands& row, std::int64_t n);
 
-// Whether the result is bool whatever the operands are.
-constexpr bool answers(BinaryFunction function) {
-  return function >= BinaryFunction::eq && function <= BinaryFunction::logical_xor;
-}
-constexpr bool answers(UnaryFunction function) { return function >= UnaryFunction::logical_not; }
-
 // What elements of the dtype are calculated in.
 TENON_API DType compute_dtype(DType dtype);
 // Whether the function is one of numbers of that dtype.

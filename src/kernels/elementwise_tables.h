@@ -12,6 +12,5 @@ BinaryRow streamed_binary_row(BinaryFunction function);
 BinaryRow math_binary_row(BinaryFunction function, DType dtype);  // binary_math.cpp
 UnaryRow simple_unary_row(UnaryFunction function, DType dtype);   // unary_simd.cpp
 UnaryRow math_unary_row(UnaryFunction function, DType dtype);     // unary_math.cpp
-UnaryRow complex_unary_row(UnaryFunction function, DType dtype);  // unary_complex.cpp
 
 }  // namespace tenon

@@ -124,17 +124,7 @@ void Row(const TernaryOperands& row, std::int64_t n) {
 
 template <class F>
 TernaryRow RowFor(DType dtype) {
-  switch (dtype) {
-#define TENON_ROW(name, type, ...)         \
-  case DType::name:                        \
-    if constexpr (F::template takes<type>) \
-      return Row<F, type>;                 \
-    else                                   \
-      return nullptr;
-    TENON_FORALL_DTYPES(TENON_ROW)
-#undef TENON_ROW
-  }
-  return nullptr;
+  return row_for<TernaryRow, F>(dtype, []<class T>() -> TernaryRow { return Row<F, T>; });
 }
 
 TernaryRow FindTernary(TernaryFunction function, DType dtype) {

@@ -1,5 +1,7 @@
-// The functions of one real element that take more than a few instructions.
+// The functions of one real element that take more than a few instructions, and the functions of
+// one complex element.
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <numbers>
 
@@ -9,27 +11,6 @@
 namespace tenon {
 namespace HWY_NAMESPACE {
 namespace {
-
-// A function of the standard library, for the floating types.
-template <auto kFunction>
-struct Standard {
-  template <class T>
-  static constexpr bool takes = std::floating_point<T>;
-  template <class C>
-  static C Of(C x) {
-    return kFunction(x);
-  }
-};
-#define TENON_STANDARD(name) Standard<[](auto x) { return std::name(x); }>
-
-struct Sigmoid {
-  template <class T>
-  static constexpr bool takes = std::floating_point<T>;
-  template <class C>
-  static C Of(C x) {
-    return C(1) / (C(1) + std::exp(-x));
-  }
-};
 
 // The inverse of erf: an approximation of Giles where it is good to a few digits, the leading term
 // of the series further out, and then Halley's method, which trebles the digits with each step.
@@ -59,14 +40,6 @@ double inverse_erf(double y) {
   }
   return std::copysign(x, y);
 }
-struct Erfinv {
-  template <class T>
-  static constexpr bool takes = std::floating_point<T>;
-  template <class C>
-  static C Of(C y) {
-    return static_cast<C>(inverse_erf(y));
-  }
-};
 
 // The derivative of lgamma: the recurrence up to 10, then the asymptotic series.
 double digamma(double x) {
@@ -92,56 +65,155 @@ double digamma(double x) {
   }
   return sum + std::log(x) - 0.5 / x - series;
 }
-struct Digamma {
+
+// Close to 0 the size of 1 + x has few digits, close to -1 its square.
+std::complex<double> log_of_one_and(std::complex<double> x) {
+  const double size = std::abs(x) < 0.5
+                          ? std::log1p(x.real() * (x.real() + 2) + x.imag() * x.imag()) / 2
+                          : std::log(std::hypot(x.real() + 1, x.imag()));
+  return {size, std::atan2(x.imag(), x.real() + 1)};
+}
+template <class C>
+C sign_of(C x) {
+  const auto size = std::abs(x);
+  return size == 0 ? C(0) : x / size;
+}
+
+// The formula of each function whose row says `math` or `both`.
+template <UnaryFunction N>
+struct UnaryMath;
+
+// The types that it takes.
+struct Real {
   template <class T>
   static constexpr bool takes = std::floating_point<T>;
-  template <class C>
-  static C Of(C x) {
-    return static_cast<C>(digamma(x));
-  }
 };
-struct Angle {
+struct Complex {
   template <class T>
-  static constexpr bool takes = std::floating_point<T>;
+  static constexpr bool takes = is_std_complex<T>;
+};
+struct RealOrComplex {
+  template <class T>
+  static constexpr bool takes = std::floating_point<T> || is_std_complex<T>;
+};
+
+// One formula of x, an element of the type C, for all types.
+#define TENON_FORMULA(name, types, formula)       \
+  template <>                                     \
+  struct UnaryMath<UnaryFunction::name> : types { \
+    template <class C>                            \
+    static auto Of(C x) {                         \
+      return formula;                             \
+    }                                             \
+  };
+// The function of that name in the standard library.
+#define TENON_STANDARD(name, types) TENON_FORMULA(name, types, std::name(x))
+
+TENON_STANDARD(exp, RealOrComplex)
+TENON_STANDARD(log, RealOrComplex)
+TENON_STANDARD(log10, RealOrComplex)
+TENON_STANDARD(sin, RealOrComplex)
+TENON_STANDARD(cos, RealOrComplex)
+TENON_STANDARD(tan, RealOrComplex)
+TENON_STANDARD(asin, RealOrComplex)
+TENON_STANDARD(acos, RealOrComplex)
+TENON_STANDARD(atan, RealOrComplex)
+TENON_STANDARD(sinh, RealOrComplex)
+TENON_STANDARD(cosh, RealOrComplex)
+TENON_STANDARD(tanh, RealOrComplex)
+TENON_STANDARD(asinh, RealOrComplex)
+TENON_STANDARD(acosh, RealOrComplex)
+TENON_STANDARD(atanh, RealOrComplex)
+TENON_STANDARD(erf, Real)
+TENON_STANDARD(erfc, Real)
+TENON_STANDARD(lgamma, Real)
+TENON_FORMULA(erfinv, Real, static_cast<C>(inverse_erf(x)))
+TENON_FORMULA(digamma, Real, static_cast<C>(digamma(x)))
+TENON_FORMULA(sigmoid, RealOrComplex, C(1) / (C(1) + std::exp(-x)))
+// These are real in unary_simd.cpp.
+TENON_STANDARD(abs, Complex)
+TENON_STANDARD(sqrt, Complex)
+TENON_FORMULA(reciprocal, Complex, C(1) / x)
+TENON_FORMULA(rsqrt, Complex, C(1) / std::sqrt(x))
+TENON_FORMULA(sgn, Complex, sign_of(x))
+
+template <>
+struct UnaryMath<UnaryFunction::exp2> : RealOrComplex {
   template <class C>
   static C Of(C x) {
-    if (x != x) return x;
-    return x < 0 ? std::numbers::pi_v<C> : C(0);
+    if constexpr (is_std_complex<C>)
+      return std::exp(x * std::numbers::ln2_v<typename C::value_type>);
+    else
+      return std::exp2(x);
   }
 };
+template <>
+struct UnaryMath<UnaryFunction::expm1> : RealOrComplex {
+  template <class C>
+  static C Of(C x) {
+    if constexpr (is_std_complex<C>) {
+      using P = typename C::value_type;
+      return C(std::expm1(x.real()) * std::cos(x.imag()) -
+                   P(2) * std::sin(x.imag() / 2) * std::sin(x.imag() / 2),
+               std::exp(x.real()) * std::sin(x.imag()));
+    } else {
+      return std::expm1(x);
+    }
+  }
+};
+template <>
+struct UnaryMath<UnaryFunction::log2> : RealOrComplex {
+  template <class C>
+  static C Of(C x) {
+    if constexpr (is_std_complex<C>)
+      return std::log(x) / std::numbers::ln2_v<typename C::value_type>;
+    else
+      return std::log2(x);
+  }
+};
+template <>
+struct UnaryMath<UnaryFunction::log1p> : RealOrComplex {
+  template <class C>
+  static C Of(C x) {
+    if constexpr (is_std_complex<C>)
+      return C(log_of_one_and(std::complex<double>(x)));
+    else
+      return std::log1p(x);
+  }
+};
+template <>
+struct UnaryMath<UnaryFunction::angle> : RealOrComplex {
+  template <class C>
+  static auto Of(C x) {
+    if constexpr (is_std_complex<C>) {
+      return std::arg(x);
+    } else {
+      if (x != x) return x;
+      return x < 0 ? std::numbers::pi_v<C> : C(0);
+    }
+  }
+};
+
+template <UnaryFunction N>
+UnaryRow MathRow(DType dtype) {
+  static_assert(IsDefined<UnaryMath<N>> == is_in_math(N),
+                "the row of the function in TENON_UNARY_FUNCTIONS has another kernel");
+  if constexpr (is_in_math(N))
+    return RowFor<N, UnaryMath<N>>(dtype);
+  else
+    return nullptr;
+}
 
 }  // namespace
 
 UnaryRow FindMath(UnaryFunction function, DType dtype) {
   switch (function) {
-    case UnaryFunction::exp: return RowFor<TENON_STANDARD(exp)>(dtype);
-    case UnaryFunction::exp2: return RowFor<TENON_STANDARD(exp2)>(dtype);
-    case UnaryFunction::expm1: return RowFor<TENON_STANDARD(expm1)>(dtype);
-    case UnaryFunction::log: return RowFor<TENON_STANDARD(log)>(dtype);
-    case UnaryFunction::log2: return RowFor<TENON_STANDARD(log2)>(dtype);
-    case UnaryFunction::log10: return RowFor<TENON_STANDARD(log10)>(dtype);
-    case UnaryFunction::log1p: return RowFor<TENON_STANDARD(log1p)>(dtype);
-    case UnaryFunction::sin: return RowFor<TENON_STANDARD(sin)>(dtype);
-    case UnaryFunction::cos: return RowFor<TENON_STANDARD(cos)>(dtype);
-    case UnaryFunction::tan: return RowFor<TENON_STANDARD(tan)>(dtype);
-    case UnaryFunction::asin: return RowFor<TENON_STANDARD(asin)>(dtype);
-    case UnaryFunction::acos: return RowFor<TENON_STANDARD(acos)>(dtype);
-    case UnaryFunction::atan: return RowFor<TENON_STANDARD(atan)>(dtype);
-    case UnaryFunction::sinh: return RowFor<TENON_STANDARD(sinh)>(dtype);
-    case UnaryFunction::cosh: return RowFor<TENON_STANDARD(cosh)>(dtype);
-    case UnaryFunction::tanh: return RowFor<TENON_STANDARD(tanh)>(dtype);
-    case UnaryFunction::asinh: return RowFor<TENON_STANDARD(asinh)>(dtype);
-    case UnaryFunction::acosh: return RowFor<TENON_STANDARD(acosh)>(dtype);
-    case UnaryFunction::atanh: return RowFor<TENON_STANDARD(atanh)>(dtype);
-    case UnaryFunction::sigmoid: return RowFor<Sigmoid>(dtype);
-    case UnaryFunction::erf: return RowFor<TENON_STANDARD(erf)>(dtype);
-    case UnaryFunction::erfc: return RowFor<TENON_STANDARD(erfc)>(dtype);
-    case UnaryFunction::erfinv: return RowFor<Erfinv>(dtype);
-    case UnaryFunction::lgamma: return RowFor<TENON_STANDARD(lgamma)>(dtype);
-    case UnaryFunction::digamma: return RowFor<Digamma>(dtype);
-    case UnaryFunction::angle: return RowFor<Angle>(dtype);
-    default: return nullptr;
+#define TENON_ROW(name, ...) \
+  case UnaryFunction::name: return MathRow<UnaryFunction::name>(dtype);
+    TENON_UNARY_FUNCTIONS(TENON_ROW)
+#undef TENON_ROW
   }
+  return nullptr;
 }
 
 }  // namespace HWY_NAMESPACE

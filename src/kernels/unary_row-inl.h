@@ -10,13 +10,14 @@
 #include "hwy/highway.h"
 #include "kernels/element.h"
 #include "kernels/elementwise.h"
+#include "kernels/function_table.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenon {
 namespace HWY_NAMESPACE {
 
-// What F makes of elements of T is stored as bool, as the part of a complex number that it is, or
-// as T.
+// The result of F for elements of T is stored as bool, as the part of a complex number that it is,
+// or as T.
 template <class T, class C>
 struct StoredAs {
   using Type = T;
@@ -31,8 +32,11 @@ struct StoredAs<std::complex<P>, P> {
 };
 
 template <class F, class T>
+using Stored = typename StoredAs<T, decltype(F::Of(T()))>::Type;
+
+template <class F, class T>
 void Row(const UnaryOperands& row, std::int64_t n) {
-  using R = typename StoredAs<T, decltype(F::Of(T()))>::Type;
+  using R = Stored<F, T>;
   constexpr auto kOut = static_cast<std::int64_t>(sizeof(R));
   constexpr auto kIn = static_cast<std::int64_t>(sizeof(T));
   if (row.out_stride == kOut && row.a_stride == kIn) {
@@ -45,19 +49,14 @@ void Row(const UnaryOperands& row, std::int64_t n) {
   }
 }
 
-template <class F>
+// The row of the function N, whose formula is F, for elements of the dtype.
+template <UnaryFunction N, class F>
 UnaryRow RowFor(DType dtype) {
-  switch (dtype) {
-#define TENON_ROW(name, type, ...)         \
-  case DType::name:                        \
-    if constexpr (F::template takes<type>) \
-      return Row<F, type>;                 \
-    else                                   \
-      return nullptr;
-    TENON_FORALL_DTYPES(TENON_ROW)
-#undef TENON_ROW
-  }
-  return nullptr;
+  return row_for<UnaryRow, F>(dtype, []<class T>() -> UnaryRow {
+    static_assert(std::same_as<Stored<F, T>, ResultElement<N, T>>,
+                  "the row of the function in TENON_UNARY_FUNCTIONS has another result");
+    return Row<F, T>;
+  });
 }
 
 }  // namespace HWY_NAMESPACE

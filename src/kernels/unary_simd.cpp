@@ -21,7 +21,13 @@ HWY_BEFORE_NAMESPACE();
 namespace tenon {
 namespace HWY_NAMESPACE {
 
-struct Neg {
+// The formula of each function whose row says `simd` or `both`: `takes` has its types, and Of
+// calculates an element. kFloats, if there is one, is a faster row of floats.
+template <UnaryFunction N>
+struct UnarySimd;
+
+template <>
+struct UnarySimd<UnaryFunction::neg> {
   template <class T>
   static constexpr bool takes = kNumber<T>;
   template <class C>
@@ -32,7 +38,8 @@ struct Neg {
       return -x;
   }
 };
-struct Abs {
+template <>
+struct UnarySimd<UnaryFunction::abs> {
   template <class T>
   static constexpr bool takes = kReal<T>;
   template <class C>
@@ -42,10 +49,11 @@ struct Abs {
     else if constexpr (std::unsigned_integral<C>)
       return x;
     else
-      return x < 0 ? Neg::Of(x) : x;
+      return x < 0 ? UnarySimd<UnaryFunction::neg>::Of(x) : x;
   }
 };
-struct Square {
+template <>
+struct UnarySimd<UnaryFunction::square> {
   template <class T>
   static constexpr bool takes = kNumber<T>;
   template <class C>
@@ -65,19 +73,22 @@ struct Floating {
   template <class T>
   static constexpr bool takes = std::floating_point<T>;
 };
-struct Reciprocal : Floating {
+template <>
+struct UnarySimd<UnaryFunction::reciprocal> : Floating {
   template <class C>
   static HWY_INLINE C Of(C x) {
     return C(1) / x;
   }
 };
-struct Sqrt : Floating {
+template <>
+struct UnarySimd<UnaryFunction::sqrt> : Floating {
   template <class C>
   static HWY_INLINE C Of(C x) {
     return std::sqrt(x);
   }
 };
-struct Rsqrt : Floating {
+template <>
+struct UnarySimd<UnaryFunction::rsqrt> : Floating {
   template <class C>
   static HWY_INLINE C Of(C x) {
     return C(1) / std::sqrt(x);
@@ -89,7 +100,8 @@ struct Rounding {
   template <class T>
   static constexpr bool takes = kReal<T>;
 };
-struct Floor : Rounding {
+template <>
+struct UnarySimd<UnaryFunction::floor> : Rounding {
   template <class C>
   static HWY_INLINE C Of(C x) {
     if constexpr (std::floating_point<C>)
@@ -98,7 +110,8 @@ struct Floor : Rounding {
       return x;
   }
 };
-struct Ceil : Rounding {
+template <>
+struct UnarySimd<UnaryFunction::ceil> : Rounding {
   template <class C>
   static HWY_INLINE C Of(C x) {
     if constexpr (std::floating_point<C>)
@@ -107,7 +120,8 @@ struct Ceil : Rounding {
       return x;
   }
 };
-struct Trunc : Rounding {
+template <>
+struct UnarySimd<UnaryFunction::trunc> : Rounding {
   template <class C>
   static HWY_INLINE C Of(C x) {
     if constexpr (std::floating_point<C>)
@@ -116,7 +130,8 @@ struct Trunc : Rounding {
       return x;
   }
 };
-struct Round : Rounding {
+template <>
+struct UnarySimd<UnaryFunction::round> : Rounding {
   template <class C>
   static HWY_INLINE C Of(C x) {
     if constexpr (std::floating_point<C>)
@@ -125,22 +140,16 @@ struct Round : Rounding {
       return x;
   }
 };
-struct Frac : Floating {
+template <>
+struct UnarySimd<UnaryFunction::frac> : Floating {
   template <class C>
   static HWY_INLINE C Of(C x) {
     return x - std::trunc(x);
   }
 };
 
-struct Relu {
-  template <class T>
-  static constexpr bool takes = kReal<T>;
-  template <class C>
-  static HWY_INLINE C Of(C x) {
-    return x < C(0) ? C(0) : x;  // -0 and NaN stay
-  }
-};
-struct Sign {
+template <>
+struct UnarySimd<UnaryFunction::sign> {
   template <class T>
   static constexpr bool takes = kReal<T> || std::same_as<T, bool>;
   template <class C>
@@ -153,7 +162,10 @@ struct Sign {
       return static_cast<C>((x > C(0) ? 1 : 0) - (x < C(0) ? 1 : 0));
   }
 };
-struct BitwiseNot {
+template <>
+struct UnarySimd<UnaryFunction::sgn> : UnarySimd<UnaryFunction::sign> {};
+template <>
+struct UnarySimd<UnaryFunction::bitwise_not> {
   template <class T>
   static constexpr bool takes = std::integral<T>;
   template <class C>
@@ -164,7 +176,8 @@ struct BitwiseNot {
       return static_cast<C>(~x);
   }
 };
-struct LogicalNot {
+template <>
+struct UnarySimd<UnaryFunction::logical_not> {
   template <class T>
   static constexpr bool takes = kNumber<T> || std::same_as<T, bool>;
   template <class C>
@@ -177,7 +190,8 @@ struct Question {
   template <class T>
   static constexpr bool takes = kNumber<T> || std::same_as<T, bool>;
 };
-struct Isnan : Question {
+template <>
+struct UnarySimd<UnaryFunction::isnan> : Question {
   template <class C>
   static HWY_INLINE bool Of(C x) {
     return x != x;
@@ -192,19 +206,22 @@ HWY_INLINE bool Infinite(C x) {
   else
     return false;
 }
-struct Isinf : Question {
+template <>
+struct UnarySimd<UnaryFunction::isinf> : Question {
   template <class C>
   static HWY_INLINE bool Of(C x) {
     return Infinite(x);
   }
 };
-struct Isfinite : Question {
+template <>
+struct UnarySimd<UnaryFunction::isfinite> : Question {
   template <class C>
   static HWY_INLINE bool Of(C x) {
     return !Infinite(x) && x == x;
   }
 };
-struct Signbit {
+template <>
+struct UnarySimd<UnaryFunction::signbit> {
   template <class T>
   static constexpr bool takes = kReal<T> || std::same_as<T, bool>;
   template <class C>
@@ -307,33 +324,53 @@ struct ReluVector {
   }
 };
 
+// There is a row of floats; unary_math.cpp has the others.
+struct FloatsOnly {};
+template <>
+struct UnarySimd<UnaryFunction::exp> : FloatsOnly {
+  static constexpr UnaryRow kFloats = ExpRow;
+};
+template <>
+struct UnarySimd<UnaryFunction::tanh> : FloatsOnly {
+  static constexpr UnaryRow kFloats = VectorRow<TanhVector>;
+};
+template <>
+struct UnarySimd<UnaryFunction::sigmoid> : FloatsOnly {
+  static constexpr UnaryRow kFloats = VectorRow<SigmoidVector>;
+};
+template <>
+struct UnarySimd<UnaryFunction::relu> {
+  static constexpr UnaryRow kFloats = VectorRow<ReluVector>;
+  template <class T>
+  static constexpr bool takes = kReal<T>;
+  template <class C>
+  static HWY_INLINE C Of(C x) {
+    return x < C(0) ? C(0) : x;  // -0 and NaN stay
+  }
+};
+
+template <UnaryFunction N>
+UnaryRow SimdRow(DType dtype) {
+  using F = UnarySimd<N>;
+  static_assert(IsDefined<F> == is_in_simd(N),
+                "the row of the function in TENON_UNARY_FUNCTIONS has another kernel");
+  if constexpr (is_in_simd(N)) {
+    if constexpr (requires { F::kFloats; }) {
+      if (dtype == float32) return F::kFloats;
+    }
+    if constexpr (!std::derived_from<F, FloatsOnly>) return RowFor<N, F>(dtype);
+  }
+  return nullptr;
+}
+
 UnaryRow FindUnary(UnaryFunction function, DType dtype) {
   switch (function) {
-    case UnaryFunction::neg: return RowFor<Neg>(dtype);
-    case UnaryFunction::abs: return RowFor<Abs>(dtype);
-    case UnaryFunction::square: return RowFor<Square>(dtype);
-    case UnaryFunction::reciprocal: return RowFor<Reciprocal>(dtype);
-    case UnaryFunction::sqrt: return RowFor<Sqrt>(dtype);
-    case UnaryFunction::rsqrt: return RowFor<Rsqrt>(dtype);
-    case UnaryFunction::exp: return dtype == float32 ? ExpRow : nullptr;
-    case UnaryFunction::tanh: return dtype == float32 ? VectorRow<TanhVector> : nullptr;
-    case UnaryFunction::sigmoid: return dtype == float32 ? VectorRow<SigmoidVector> : nullptr;
-    case UnaryFunction::relu: return dtype == float32 ? VectorRow<ReluVector> : RowFor<Relu>(dtype);
-    case UnaryFunction::floor: return RowFor<Floor>(dtype);
-    case UnaryFunction::ceil: return RowFor<Ceil>(dtype);
-    case UnaryFunction::round: return RowFor<Round>(dtype);
-    case UnaryFunction::trunc: return RowFor<Trunc>(dtype);
-    case UnaryFunction::frac: return RowFor<Frac>(dtype);
-    case UnaryFunction::sign: return RowFor<Sign>(dtype);
-    case UnaryFunction::sgn: return RowFor<Sign>(dtype);
-    case UnaryFunction::bitwise_not: return RowFor<BitwiseNot>(dtype);
-    case UnaryFunction::logical_not: return RowFor<LogicalNot>(dtype);
-    case UnaryFunction::isnan: return RowFor<Isnan>(dtype);
-    case UnaryFunction::isinf: return RowFor<Isinf>(dtype);
-    case UnaryFunction::isfinite: return RowFor<Isfinite>(dtype);
-    case UnaryFunction::signbit: return RowFor<Signbit>(dtype);
-    default: return nullptr;
+#define TENON_ROW(name, ...) \
+  case UnaryFunction::name: return SimdRow<UnaryFunction::name>(dtype);
+    TENON_UNARY_FUNCTIONS(TENON_ROW)
+#undef TENON_ROW
   }
+  return nullptr;
 }
 
 }  // namespace HWY_NAMESPACE

@@ -9,6 +9,7 @@
 #include "core/alias.h"
 #include "core/body_editor.h"
 #include "core/element_copy.h"
+#include "kernels/function_table.h"
 #include "ops/elementwise/operands.h"
 #include "tenon/autograd.h"
 #include "tenon/default_dtype.h"
@@ -56,17 +57,6 @@ DType promoted(const Wishes& wishes) {
   return *combined(wishes.dimensioned, combined(wishes.zero_dim, wishes.number));
 }
 
-// Functions that have floating results, whatever they are given.
-bool makes_floating(UnaryFunction function) {
-  if (function == UnaryFunction::angle) return true;
-  return function >= UnaryFunction::reciprocal && function <= UnaryFunction::digamma &&
-         function != UnaryFunction::relu;
-}
-bool makes_floating(BinaryFunction function) {
-  return function == BinaryFunction::div || function == BinaryFunction::atan2 ||
-         function == BinaryFunction::copysign || function == BinaryFunction::xlogy;
-}
-
 std::string_view name_of(UnaryFunction function) {
   return op::unary_infos[static_cast<std::size_t>(function)][0].name();
 }
@@ -84,7 +74,7 @@ DType calculated_in(UnaryFunction function, DType dtype) {
   }
   if (makes_floating(function) && (is_integral(dtype) || dtype == bool_))
     dtype = get_default_dtype();
-  if (function == UnaryFunction::square && dtype == bool_) dtype = int64;
+  if (traits_of(function).result == FunctionResult::number && dtype == bool_) dtype = int64;
   if (!has_unary(function, dtype)) not_implemented(name_of(function), dtype);
   return dtype;
 }

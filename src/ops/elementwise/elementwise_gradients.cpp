@@ -1,10 +1,16 @@
 #include "ops/elementwise/elementwise_gradients.h"
 
+#include <complex>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <numbers>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
+#include "ops/elementwise/function_nodes.h"
 #include "ops/nn/activation_gradients.h"
 #include "tenon/error.h"
 #include "tenon/extend/recorded_node.h"
@@ -23,219 +29,247 @@ using Binary = BinaryFunction;
 // What a gradient is calculated from, beside the result's.
 constexpr std::uint8_t kNothing = 0, kSelf = 1, kOther = 2, kItsResult = 4;
 
-constexpr std::uint8_t needs(Unary function) {
-  switch (function) {
-    case Unary::abs:
-    case Unary::square:
-    case Unary::log:
-    case Unary::log2:
-    case Unary::log10:
-    case Unary::log1p:
-    case Unary::sin:
-    case Unary::cos:
-    case Unary::asin:
-    case Unary::acos:
-    case Unary::atan:
-    case Unary::sinh:
-    case Unary::cosh:
-    case Unary::asinh:
-    case Unary::acosh:
-    case Unary::atanh:
-    case Unary::erf:
-    case Unary::erfc:
-    case Unary::erfinv:
-    case Unary::lgamma:
-    case Unary::digamma:
-    case Unary::sgn:
-    case Unary::angle: return kSelf;
-    case Unary::reciprocal:
-    case Unary::sqrt:
-    case Unary::rsqrt:
-    case Unary::exp:
-    case Unary::exp2:
-    case Unary::expm1:
-    case Unary::tan:
-    case Unary::tanh:
-    case Unary::sigmoid:
-    case Unary::relu: return kItsResult;
-    default: return kNothing;
-  }
-}
-
-// For the gradient of the first argument, and of the second.
-constexpr std::pair<std::uint8_t, std::uint8_t> needs(Binary function) {
-  constexpr std::uint8_t both = kSelf | kOther;
-  switch (function) {
-    case Binary::mul: return {kOther, kSelf};
-    case Binary::div: return {kOther, both};
-    case Binary::remainder:
-    case Binary::fmod: return {kNothing, both};
-    case Binary::pow: return {both, both | kItsResult};
-    case Binary::maximum:
-    case Binary::minimum:
-    case Binary::fmax:
-    case Binary::fmin:
-    case Binary::atan2:
-    case Binary::logaddexp:
-    case Binary::logaddexp2:
-    case Binary::xlogy: return {both, both};
-    case Binary::hypot: return {kSelf | kItsResult, kOther | kItsResult};
-    case Binary::copysign: return {kSelf | kItsResult, kNothing};
-    default: return {kNothing, kNothing};
-  }
-}
+constexpr double kLn2 = std::numbers::ln2, kLn10 = std::numbers::ln10;
+constexpr double kInvSqrtPi = std::numbers::inv_sqrtpi;
 
 Tensor squared(const Tensor& x) { return x * x; }
 
-Tensor unary_gradient(Unary function, const Tensor& grad, const Tensor& self,
-                      const Tensor& result) {
-  constexpr double kLn2 = std::numbers::ln2, kLn10 = std::numbers::ln10;
-  constexpr double kInvSqrtPi = std::numbers::inv_sqrtpi;
+Tensor tanh_gradient(const Tensor& grad, const Tensor& result) {
+  if (!result.is_complex()) return activation_backward(Activation::tanh, grad, result);
+  return grad * (-squared(result) + 1).conj();
+}
+Tensor sigmoid_gradient(const Tensor& grad, const Tensor& result) {
+  if (!result.is_complex()) return activation_backward(Activation::sigmoid, grad, result);
+  return grad * ((-result + 1) * result).conj();
+}
+Tensor sgn_gradient(const Tensor& grad, const Tensor& self) {
+  if (!self.is_complex()) return zeros_like(grad);
+  const Tensor length = self.abs(), sign = self.sgn();
+  return masked_fill((grad - (grad / sign).real() * sign) / length, length == 0, 0);
+}
+Tensor angle_gradient(const Tensor& grad, const Tensor& self) {
+  if (!self.is_complex()) return zeros_like(grad);
+  const Tensor length = squared(self.abs());
+  return masked_fill(grad * (self * Scalar(std::complex<double>(0, 1))) / length, length == 0, 0);
+}
+
+// The gradient of a function of one tensor: whether it needs the argument or the result, and its
+// formula, which gets the one that it needs.
+struct UnaryGradient {
+  std::uint8_t needs = kNothing;
+  Tensor (*formula)(const Tensor& grad, const Tensor& saved) = nullptr;
+};
+#define TENON_OF_SELF(gradient) \
+  {kSelf, [](const Tensor& grad, const Tensor& self) -> Tensor { return gradient; }}
+#define TENON_OF_RESULT(gradient) \
+  {kItsResult, [](const Tensor& grad, const Tensor& result) -> Tensor { return gradient; }}
+#define TENON_OF_GRAD(gradient) \
+  {kNothing, [](const Tensor& grad, const Tensor& /*none*/) -> Tensor { return gradient; }}
+constexpr UnaryGradient gradient_of(Unary function) {
   switch (function) {
-    case Unary::neg: return -grad;
-    case Unary::abs: return grad * self.sgn();
-    case Unary::square: return grad * (self * 2).conj();
-    case Unary::reciprocal: return -grad * squared(result).conj();
-    case Unary::sqrt: return grad / (result.conj() * 2);
-    case Unary::rsqrt: return grad * -0.5 * (squared(result) * result).conj();
-    case Unary::exp: return grad * result.conj();
-    case Unary::exp2: return grad * result.conj() * kLn2;
-    case Unary::expm1: return grad * (result.conj() + 1);
-    case Unary::log: return grad / self.conj();
-    case Unary::log2: return grad / (self.conj() * kLn2);
-    case Unary::log10: return grad / (self.conj() * kLn10);
-    case Unary::log1p: return grad / (self + 1).conj();
-    case Unary::sin: return grad * self.cos().conj();
-    case Unary::cos: return -grad * self.sin().conj();
-    case Unary::tan: return grad * (squared(result) + 1).conj();
-    case Unary::asin: return grad * (-squared(self) + 1).rsqrt().conj();
-    case Unary::acos: return -grad * (-squared(self) + 1).rsqrt().conj();
-    case Unary::atan: return grad / (squared(self) + 1).conj();
-    case Unary::sinh: return grad * self.cosh().conj();
-    case Unary::cosh: return grad * self.sinh().conj();
-    case Unary::tanh:
-      if (!result.is_complex()) return activation_backward(Activation::tanh, grad, result);
-      return grad * (-squared(result) + 1).conj();
-    case Unary::asinh: return grad * (squared(self) + 1).rsqrt().conj();
-    case Unary::acosh: return grad * ((self - 1).rsqrt() * (self + 1).rsqrt()).conj();
-    case Unary::atanh: return grad / (-squared(self) + 1).conj();
-    case Unary::sigmoid:
-      if (!result.is_complex()) return activation_backward(Activation::sigmoid, grad, result);
-      return grad * ((-result + 1) * result).conj();
-    case Unary::relu: return activation_backward(Activation::threshold, grad, result);
-    case Unary::erf: return grad * (-squared(self)).exp() * (2 * kInvSqrtPi);
-    case Unary::erfc: return grad * (-squared(self)).exp() * (-2 * kInvSqrtPi);
-    case Unary::erfinv: return grad * squared(self.erfinv()).exp() * (0.5 / kInvSqrtPi);
-    case Unary::lgamma: return grad * self.digamma();
-    case Unary::digamma: return grad * self.polygamma(1);
+    case Unary::neg: return TENON_OF_GRAD(-grad);
+    case Unary::abs: return TENON_OF_SELF(grad * self.sgn());
+    case Unary::square: return TENON_OF_SELF(grad * (self * 2).conj());
+    case Unary::reciprocal: return TENON_OF_RESULT(-grad * squared(result).conj());
+    case Unary::sqrt: return TENON_OF_RESULT(grad / (result.conj() * 2));
+    case Unary::rsqrt: return TENON_OF_RESULT(grad * -0.5 * (squared(result) * result).conj());
+    case Unary::exp: return TENON_OF_RESULT(grad * result.conj());
+    case Unary::exp2: return TENON_OF_RESULT(grad * result.conj() * kLn2);
+    case Unary::expm1: return TENON_OF_RESULT(grad * (result.conj() + 1));
+    case Unary::log: return TENON_OF_SELF(grad / self.conj());
+    case Unary::log2: return TENON_OF_SELF(grad / (self.conj() * kLn2));
+    case Unary::log10: return TENON_OF_SELF(grad / (self.conj() * kLn10));
+    case Unary::log1p: return TENON_OF_SELF(grad / (self + 1).conj());
+    case Unary::sin: return TENON_OF_SELF(grad * self.cos().conj());
+    case Unary::cos: return TENON_OF_SELF(-grad * self.sin().conj());
+    case Unary::tan: return TENON_OF_RESULT(grad * (squared(result) + 1).conj());
+    case Unary::asin: return TENON_OF_SELF(grad * (-squared(self) + 1).rsqrt().conj());
+    case Unary::acos: return TENON_OF_SELF(-grad * (-squared(self) + 1).rsqrt().conj());
+    case Unary::atan: return TENON_OF_SELF(grad / (squared(self) + 1).conj());
+    case Unary::sinh: return TENON_OF_SELF(grad * self.cosh().conj());
+    case Unary::cosh: return TENON_OF_SELF(grad * self.sinh().conj());
+    case Unary::tanh: return TENON_OF_RESULT(tanh_gradient(grad, result));
+    case Unary::asinh: return TENON_OF_SELF(grad * (squared(self) + 1).rsqrt().conj());
+    case Unary::acosh:
+      return TENON_OF_SELF(grad * ((self - 1).rsqrt() * (self + 1).rsqrt()).conj());
+    case Unary::atanh: return TENON_OF_SELF(grad / (-squared(self) + 1).conj());
+    case Unary::sigmoid: return TENON_OF_RESULT(sigmoid_gradient(grad, result));
+    case Unary::relu:
+      return TENON_OF_RESULT(activation_backward(Activation::threshold, grad, result));
+    case Unary::erf: return TENON_OF_SELF(grad * (-squared(self)).exp() * (2 * kInvSqrtPi));
+    case Unary::erfc: return TENON_OF_SELF(grad * (-squared(self)).exp() * (-2 * kInvSqrtPi));
+    case Unary::erfinv:
+      return TENON_OF_SELF(grad * squared(self.erfinv()).exp() * (0.5 / kInvSqrtPi));
+    case Unary::lgamma: return TENON_OF_SELF(grad * self.digamma());
+    case Unary::digamma: return TENON_OF_SELF(grad * self.polygamma(1));
     case Unary::floor:
     case Unary::ceil:
     case Unary::round:
     case Unary::trunc:
-    case Unary::sign: return zeros_like(grad);
-    case Unary::frac: return grad;
-    case Unary::sgn: {
-      if (!self.is_complex()) return zeros_like(grad);
-      const Tensor length = self.abs(), sign = self.sgn();
-      return masked_fill((grad - (grad / sign).real() * sign) / length, length == 0, 0);
-    }
-    case Unary::angle: {
-      if (!self.is_complex()) return zeros_like(grad);
-      const Tensor length = squared(self.abs());
-      return masked_fill(grad * (self * Scalar(std::complex<double>(0, 1))) / length, length == 0,
-                         0);
-    }
+    case Unary::sign: return TENON_OF_GRAD(zeros_like(grad));
+    case Unary::frac: return TENON_OF_GRAD(grad);
+    case Unary::sgn: return TENON_OF_SELF(sgn_gradient(grad, self));
+    case Unary::angle: return TENON_OF_SELF(angle_gradient(grad, self));
     default: return {};
   }
 }
+#undef TENON_OF_SELF
+#undef TENON_OF_RESULT
+#undef TENON_OF_GRAD
 
 struct Both {
   Tensor self, other;
 };
 
-Both binary_gradient(Binary function, const Tensor& grad, const Tensor& self, const Tensor& other,
-                     const Tensor& result, bool for_self, bool for_other) {
-  const auto when = [](bool wanted, auto&& f) { return wanted ? f() : Tensor(); };
+// The arguments of the gradients of a function of two tensors.
+struct BinaryArguments {
+  const Tensor &grad, &self, &other, &result;
+  bool for_self, for_other;  // whose gradients are asked for
+
+  template <class OfSelf, class OfOther>
+  Both both(OfSelf&& of_self, OfOther&& of_other) const {
+    return {for_self ? of_self() : Tensor(), for_other ? of_other() : Tensor()};
+  }
   // To the one that was taken; where both are the same, half to each.
-  const auto shared = [&](const Tensor& not_self, const Tensor& not_other) {
+  Both shared(const Tensor& not_self, const Tensor& not_other) const {
     const Tensor halved = where(self == other, grad / 2, grad);
-    return Both{when(for_self, [&] { return masked_fill(halved, not_self, 0); }),
-                when(for_other, [&] { return masked_fill(halved, not_other, 0); })};
-  };
-  switch (function) {
-    case Binary::add: return {grad, grad};
-    case Binary::sub: return {grad, when(for_other, [&] { return -grad; })};
-    case Binary::mul:
-      return {when(for_self, [&] { return grad * other.conj(); }),
-              when(for_other, [&] { return grad * self.conj(); })};
-    case Binary::div:
-      return {when(for_self, [&] { return grad / other.conj(); }),
-              when(for_other, [&] { return -grad * ((self / other) / other).conj(); })};
-    case Binary::remainder:
-      return {grad,
-              when(for_other, [&] { return -grad * floor_divide(self.detach(), other.detach()); })};
-    case Binary::fmod:
-      return {grad, when(for_other, [&] { return -grad * (self / other).trunc(); })};
-    case Binary::pow: {
-      Both both;
-      if (for_self) {
-        // What is calculated of a number of the program alone has the default dtype, and may be
-        // less precise than it.
-        const bool wide = other.body().is_wrapped_number() && itemsize(grad.dtype()) >= 8;
-        const Tensor power =
-            wide ? scalar_tensor(other.item(), {.dtype = grad.dtype(), .device = self.device()})
-                 : other;
-        both.self = masked_fill(grad * (power * self.pow(power - 1)).conj(), power == 0, 0);
-      }
-      if (for_other) {
+    return both([&] { return masked_fill(halved, not_self, 0); },
+                [&] { return masked_fill(halved, not_other, 0); });
+  }
+};
+
+Both add_gradient(const BinaryArguments& x) { return {x.grad, x.grad}; }
+Both sub_gradient(const BinaryArguments& x) {
+  return x.both([&] { return x.grad; }, [&] { return -x.grad; });
+}
+Both mul_gradient(const BinaryArguments& x) {
+  return x.both([&] { return x.grad * x.other.conj(); }, [&] { return x.grad * x.self.conj(); });
+}
+Both div_gradient(const BinaryArguments& x) {
+  return x.both([&] { return x.grad / x.other.conj(); },
+                [&] { return -x.grad * ((x.self / x.other) / x.other).conj(); });
+}
+Both remainder_gradient(const BinaryArguments& x) {
+  return x.both([&] { return x.grad; },
+                [&] { return -x.grad * floor_divide(x.self.detach(), x.other.detach()); });
+}
+Both fmod_gradient(const BinaryArguments& x) {
+  return x.both([&] { return x.grad; }, [&] { return -x.grad * (x.self / x.other).trunc(); });
+}
+Both pow_gradient(const BinaryArguments& x) {
+  return x.both(
+      [&] {
+        // A result of a number of the program alone has the default dtype, and may be less precise
+        // than the gradient.
+        const bool wide = x.other.body().is_wrapped_number() && itemsize(x.grad.dtype()) >= 8;
+        const Tensor power = wide ? scalar_tensor(x.other.item(), {.dtype = x.grad.dtype(),
+                                                                   .device = x.self.device()})
+                                  : x.other;
+        return masked_fill(x.grad * (power * x.self.pow(power - 1)).conj(), power == 0, 0);
+      },
+      [&] {
         // 0 to a power is 0 whatever the power, as long as that is real and not negative.
-        const Tensor flat =
-            other.is_complex() ? (other.imag() == 0).logical_and(other.real() >= 0) : other >= 0;
-        both.other = masked_fill(grad * (result * self.to(result.dtype()).log()).conj(),
-                                 (self == 0).logical_and(flat), 0);
-      }
-      return both;
-    }
+        const Tensor flat = x.other.is_complex()
+                                ? (x.other.imag() == 0).logical_and(x.other.real() >= 0)
+                                : x.other >= 0;
+        return masked_fill(x.grad * (x.result * x.self.to(x.result.dtype()).log()).conj(),
+                           (x.self == 0).logical_and(flat), 0);
+      });
+}
+Both maximum_gradient(const BinaryArguments& x) {
+  return x.shared(lt(x.self, x.other), gt(x.self, x.other));
+}
+Both minimum_gradient(const BinaryArguments& x) {
+  return x.shared(gt(x.self, x.other), lt(x.self, x.other));
+}
+Both atan2_gradient(const BinaryArguments& x) {
+  const Tensor length = squared(x.self) + squared(x.other);
+  const Tensor scaled = masked_fill(x.grad / length, length == 0, 0);
+  return x.both([&] { return scaled * x.other; }, [&] { return scaled * -x.self; });
+}
+Both hypot_gradient(const BinaryArguments& x) {
+  return x.both([&] { return x.grad * (x.self / x.result); },
+                [&] { return x.grad * (x.other / x.result); });
+}
+Both copysign_gradient(const BinaryArguments& x) {
+  return x.both([&] { return x.grad * masked_fill(x.result / x.self, x.self == 0, 0); },
+                [&] { return zeros_like(x.grad); });
+}
+Both logaddexp_gradient(const BinaryArguments& x) {
+  return x.both([&] { return x.grad / ((x.other - x.self).exp() + 1).conj(); },
+                [&] { return x.grad / ((x.self - x.other).exp() + 1).conj(); });
+}
+Both logaddexp2_gradient(const BinaryArguments& x) {
+  return x.both([&] { return x.grad / ((x.other - x.self).exp2() + 1); },
+                [&] { return x.grad / ((x.self - x.other).exp2() + 1); });
+}
+Both xlogy_gradient(const BinaryArguments& x) {
+  return x.both(
+      [&] {
+        return masked_fill(xlogy(x.grad, x.other), (x.self == 0).logical_and(x.other <= 0), 0);
+      },
+      [&] { return x.grad * (x.self / x.other); });
+}
+Both no_slope(const BinaryArguments& x) {
+  return x.both([&] { return zeros_like(x.grad); }, [&] { return zeros_like(x.grad); });
+}
+// As in PyTorch, there is a node, which can only say so.
+Both not_implemented_gradient(const BinaryArguments& /*x*/) { return {}; }
+
+// The gradients of a function of two tensors: the needs of the first, the needs of the second, and
+// the formula of both.
+struct BinaryGradient {
+  std::uint8_t self_needs = kNothing, other_needs = kNothing;
+  Both (*formula)(const BinaryArguments& x) = nullptr;
+};
+constexpr BinaryGradient gradient_of(Binary function) {
+  constexpr std::uint8_t either = kSelf | kOther;
+  switch (function) {
+    case Binary::add: return {kNothing, kNothing, add_gradient};
+    case Binary::sub: return {kNothing, kNothing, sub_gradient};
+    case Binary::mul: return {kOther, kSelf, mul_gradient};
+    case Binary::div: return {kOther, either, div_gradient};
+    case Binary::remainder: return {kNothing, either, remainder_gradient};
+    case Binary::fmod: return {kNothing, either, fmod_gradient};
+    case Binary::pow: return {either, either | kItsResult, pow_gradient};
     case Binary::maximum:
-    case Binary::fmax: return shared(lt(self, other), gt(self, other));
+    case Binary::fmax: return {either, either, maximum_gradient};
     case Binary::minimum:
-    case Binary::fmin: return shared(gt(self, other), lt(self, other));
-    case Binary::atan2: {
-      const Tensor length = squared(self) + squared(other);
-      const Tensor scaled = masked_fill(grad / length, length == 0, 0);
-      return {when(for_self, [&] { return scaled * other; }),
-              when(for_other, [&] { return scaled * -self; })};
-    }
-    case Binary::hypot:
-      return {when(for_self, [&] { return grad * (self / result); }),
-              when(for_other, [&] { return grad * (other / result); })};
-    case Binary::copysign:
-      return {when(for_self, [&] { return grad * masked_fill(result / self, self == 0, 0); }),
-              when(for_other, [&] { return zeros_like(grad); })};
-    case Binary::logaddexp:
-      return {when(for_self, [&] { return grad / ((other - self).exp() + 1).conj(); }),
-              when(for_other, [&] { return grad / ((self - other).exp() + 1).conj(); })};
-    case Binary::logaddexp2:
-      return {when(for_self, [&] { return grad / ((other - self).exp2() + 1); }),
-              when(for_other, [&] { return grad / ((self - other).exp2() + 1); })};
-    case Binary::xlogy:
-      return {when(for_self,
-                   [&] {
-                     return masked_fill(xlogy(grad, other), (self == 0).logical_and(other <= 0), 0);
-                   }),
-              when(for_other, [&] { return grad * (self / other); })};
+    case Binary::fmin: return {either, either, minimum_gradient};
+    case Binary::atan2: return {either, either, atan2_gradient};
+    case Binary::hypot: return {kSelf | kItsResult, kOther | kItsResult, hypot_gradient};
+    case Binary::copysign: return {kSelf | kItsResult, kNothing, copysign_gradient};
+    case Binary::logaddexp: return {either, either, logaddexp_gradient};
+    case Binary::logaddexp2: return {either, either, logaddexp2_gradient};
+    case Binary::xlogy: return {either, either, xlogy_gradient};
     case Binary::trunc_divide:
     case Binary::eq:
     case Binary::ne:
     case Binary::lt:
     case Binary::le:
     case Binary::gt:
-    case Binary::ge:
-      return {when(for_self, [&] { return zeros_like(grad); }),
-              when(for_other, [&] { return zeros_like(grad); })};
+    case Binary::ge: return {kNothing, kNothing, no_slope};
+    case Binary::floor_divide:
+    case Binary::nextafter: return {kNothing, kNothing, not_implemented_gradient};
     default: return {};
   }
 }
+
+// Whether a row has a node exactly where the function has a gradient here.
+template <class Function, std::size_t kCount>
+constexpr bool nodes_have_gradients() {
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const auto function = static_cast<Function>(i);
+    if (in_place_node(function).empty() != (gradient_of(function).formula == nullptr)) return false;
+  }
+  return true;
+}
+static_assert(nodes_have_gradients<Unary, kUnaryFunctions>(),
+              "a row of TENON_UNARY_FUNCTIONS has a node, and gradient_of() no formula, or the "
+              "other way round");
+static_assert(nodes_have_gradients<Binary, kBinaryFunctions>(),
+              "a row of TENON_BINARY_FUNCTIONS has a node, and gradient_of() no formula, or the "
+              "other way round");
 
 // Either kind: which function, and what its gradient needs.
 template <class Function>
@@ -258,10 +292,12 @@ class ElementwiseNode final : public Node {
     if (!grads[0].defined()) return out;
     const Tensor self = kept(kSelf), other = kept(kOther), result = kept(kItsResult);
     if constexpr (std::same_as<Function, Unary>) {
-      out[0] = unary_gradient(function_, grads[0], self, result);
+      const UnaryGradient gradient = gradient_of(function_);
+      out[0] = gradient.formula(grads[0], gradient.needs == kSelf ? self : result);
     } else {
       const bool for_self(next_edges()[0].node), for_other(next_edges()[1].node);
-      Both both = binary_gradient(function_, grads[0], self, other, result, for_self, for_other);
+      Both both =
+          gradient_of(function_).formula({grads[0], self, other, result, for_self, for_other});
       if (for_self) out[0] = std::move(both.self);
       if (for_other) out[1] = std::move(both.other);
     }
@@ -293,7 +329,7 @@ class ElementwiseNode final : public Node {
 }  // namespace
 
 Ref<Node> unary_node(Unary function, std::string_view name, const Tensor& self, bool in_place) {
-  auto node = make_ref<ElementwiseNode<Unary>>(function, name, needs(function));
+  auto node = make_ref<ElementwiseNode<Unary>>(function, name, gradient_of(function).needs);
   node->keep(kSelf, self, in_place);
   return node;
 }
@@ -305,8 +341,9 @@ Ref<Node> binary_node(Binary function, std::string_view name, const Tensor& self
     if (function == Binary::remainder) name = "RemainderBackward1";
     if (function == Binary::fmod) name = "FmodBackward1";
   }
-  const auto [for_self, for_other] = needs(function);
-  const int wants = (self.requires_grad() ? for_self : 0) | (other.requires_grad() ? for_other : 0);
+  const BinaryGradient gradient = gradient_of(function);
+  const int wants = (self.requires_grad() ? gradient.self_needs : 0) |
+                    (other.requires_grad() ? gradient.other_needs : 0);
   auto node = make_ref<ElementwiseNode<Binary>>(function, name, static_cast<std::uint8_t>(wants));
   node->keep(kSelf, self, in_place);
   // What is written over may be both.
