@@ -8,59 +8,44 @@
 
 #include "parity/cases.h"
 #include "parity/difference.h"
+#include "tenon/detail/function_names.h"
 
 namespace tenon::parity {
 namespace {
 
 struct UnaryForms {
-  std::function<Tensor(const Tensor&)> fresh, in_place;
+  std::function<Tensor(const Tensor&)> fresh;
+  std::function<Tensor(const Tensor&)> in_place = {};
 };
 struct BinaryForms {
-  std::function<Tensor(const Tensor&, const Tensor&)> fresh, in_place;
-  std::function<Tensor(const Tensor&, const Scalar&)> with_number, with_number_in_place;
+  std::function<Tensor(const Tensor&, const Tensor&)> fresh;
+  std::function<Tensor(const Tensor&, const Scalar&)> with_number;
+  std::function<Tensor(const Tensor&, const Tensor&)> in_place = {};
+  std::function<Tensor(const Tensor&, const Scalar&)> with_number_in_place = {};
 };
 
 const std::map<std::string, UnaryForms>& unary_functions() {
-#define BOTH(name) \
-  {#name, {[](const Tensor& a) { return name(a); }, [](const Tensor& a) { return a.name##_(); }}},
-#define FRESH(name) {#name, {[](const Tensor& a) { return name(a); }, {}}},
-  static const std::map<std::string, UnaryForms> table{
-      BOTH(neg) BOTH(abs) BOTH(square) BOTH(reciprocal) BOTH(sqrt) BOTH(rsqrt) BOTH(exp) BOTH(exp2)
-          BOTH(expm1) BOTH(log) BOTH(log2) BOTH(log10) BOTH(log1p) BOTH(sin) BOTH(cos) BOTH(tan)
-              BOTH(asin) BOTH(acos) BOTH(atan) BOTH(sinh) BOTH(cosh) BOTH(tanh) BOTH(asinh)
-                  BOTH(acosh) BOTH(atanh) BOTH(sigmoid) BOTH(relu) BOTH(erf) BOTH(erfc) BOTH(erfinv)
-                      BOTH(lgamma) BOTH(digamma) BOTH(floor) BOTH(ceil) BOTH(round) BOTH(trunc)
-                          BOTH(frac) BOTH(sign) BOTH(sgn) BOTH(bitwise_not) BOTH(logical_not)
-                              FRESH(angle) FRESH(isnan) FRESH(isinf) FRESH(isfinite)
-                                  FRESH(signbit)};
-#undef BOTH
-#undef FRESH
+#define TENON_ROW(name, node, result, kernel, autocast, forms) \
+  {#name,                                                      \
+   {.fresh = [](const Tensor& a) { return name(a); },          \
+    TENON_IF_##forms(.in_place = [](const Tensor& a) { return a.name##_(); })}},
+  static const std::map<std::string, UnaryForms> table{TENON_UNARY_FUNCTIONS(TENON_ROW)};
+#undef TENON_ROW
   return table;
 }
 
 const std::map<std::string, BinaryForms>& binary_functions() {
-#define BOTH(name)                                                 \
-  {#name,                                                          \
-   {[](const Tensor& a, const Tensor& b) { return name(a, b); },   \
-    [](const Tensor& a, const Tensor& b) { return a.name##_(b); }, \
-    [](const Tensor& a, const Scalar& b) { return name(a, b); },   \
-    [](const Tensor& a, const Scalar& b) { return a.name##_(b); }}},
-#define FRESH(name)                                              \
-  {#name,                                                        \
-   {[](const Tensor& a, const Tensor& b) { return name(a, b); }, \
-    {},                                                          \
-    [](const Tensor& a, const Scalar& b) { return name(a, b); }, \
-    {}}},
-  static const std::map<std::string, BinaryForms> table{
-      BOTH(add) BOTH(sub) BOTH(mul) BOTH(div) BOTH(floor_divide) BOTH(trunc_divide) BOTH(remainder)
-          BOTH(fmod) BOTH(pow) BOTH(atan2) BOTH(hypot) BOTH(copysign) BOTH(nextafter) BOTH(xlogy)
-              BOTH(eq) BOTH(ne) BOTH(lt) BOTH(le) BOTH(gt) BOTH(ge) BOTH(logical_and)
-                  BOTH(logical_or) BOTH(logical_xor) BOTH(bitwise_and) BOTH(bitwise_or)
-                      BOTH(bitwise_xor) BOTH(bitwise_left_shift) BOTH(bitwise_right_shift)
-                          FRESH(maximum) FRESH(minimum) FRESH(fmax) FRESH(fmin) FRESH(logaddexp)
-                              FRESH(logaddexp2)};
-#undef BOTH
-#undef FRESH
+#define TENON_IN_PLACE(name)                                                 \
+  .in_place = [](const Tensor& a, const Tensor& b) { return a.name##_(b); }, \
+  .with_number_in_place = [](const Tensor& a, const Scalar& b) { return a.name##_(b); },
+#define TENON_ROW(name, node, result, kernel, autocast, forms)                  \
+  {#name,                                                                       \
+   {.fresh = [](const Tensor& a, const Tensor& b) { return name(a, b); },       \
+    .with_number = [](const Tensor& a, const Scalar& b) { return name(a, b); }, \
+    TENON_IF_##forms(TENON_IN_PLACE(name))}},
+  static const std::map<std::string, BinaryForms> table{TENON_BINARY_FUNCTIONS(TENON_ROW)};
+#undef TENON_ROW
+#undef TENON_IN_PLACE
   return table;
 }
 
@@ -125,6 +110,15 @@ TEST(ParityArithmetic, FunctionsGiveWhatPyTorchGives) {
       EXPECT_TRUE(one.has("error")) << "PyTorch does this; we say: " << error.what();
     }
   }
+}
+
+TEST(ParityArithmetic, EveryFunctionIsCompared) {
+  std::set<std::string> compared;
+  for (const Case& one : read_cases("arithmetic")) compared.insert(one.line("op")[2]);
+  for (const auto& entry : unary_functions())
+    EXPECT_TRUE(compared.contains(entry.first)) << entry.first;
+  for (const auto& entry : binary_functions())
+    EXPECT_TRUE(compared.contains(entry.first)) << entry.first;
 }
 
 }  // namespace
