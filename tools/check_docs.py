@@ -4,6 +4,7 @@
 - A code block under a line `<!-- FILE [NAME] -->` is the text between the two lines `// [NAME]` of FILE, so that
   documents show only code that is compiled and run.
 - Links to files of the project lead somewhere.
+- Lines that begin with | are tables: a row of names, a row of dashes, and rows with no blank line between them.
 - Tests named as `Suite.Name` in tests/upstream.md exist.
 - Every layer of docs/api.md that has tensors of its own, which is one with a dtype, is tried in tests/nn/swap_layers_test.cpp.
 - No source line is longer than 100 characters (clang-format leaves comments alone).
@@ -17,6 +18,7 @@ import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 QUOTE = re.compile(r"<!-- (\S+) \[(\w+)\] -->\n```\w*\n(.*?)```", re.DOTALL)
+RULE = re.compile(r"\|(?:\s*:?-+:?\s*\|)+")
 BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 TEST = re.compile(r"TEST(?:_F|_P)?\((\w+), (\w+)\)|TYPED_TEST\((\w+), (\w+)\)")
@@ -33,6 +35,15 @@ def region(path, name):
     return textwrap.dedent(parts[1]) if len(parts) == 3 else None
 
 
+def without_head(text):
+    """The numbers of lines that begin a table and are not followed by its row of dashes: those after a blank line inside of one, say."""
+    lines = BLOCK.sub(lambda block: "\n" * block.group().count("\n"), text).split("\n")
+    for i, line in enumerate(lines):
+        begins = line.startswith("|") and (i == 0 or not lines[i - 1].startswith("|"))
+        if begins and not (i + 1 < len(lines) and RULE.fullmatch(lines[i + 1].rstrip())):
+            yield i + 1
+
+
 def problems():
     for document in files("*.md"):
         text, shown = document.read_text(), document.relative_to(ROOT)
@@ -45,6 +56,8 @@ def problems():
         for target in LINK.findall(BLOCK.sub("", text)):  # a lambda in a block of code looks like a link
             if not (document.parent / target).exists():
                 yield f"{shown}: {target} is not there"
+        for number in without_head(text):
+            yield f"{shown}:{number}: a table needs a row of names and one of dashes; it must have no blank line inside"
 
     tests = set()
     for source in files("tests/*.cpp"):
