@@ -4,41 +4,11 @@
 #include <complex>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <sstream>
+#include <filesystem>
 
 namespace tenon::parity {
 
 namespace {
-
-// JSON text of ASCII and \n, \", \\, \uXXXX below 0x80: what Python's json.dumps makes of printed
-// tensors.
-std::string unquoted(const std::string& word) {
-  std::string out;
-  for (std::size_t i = 1; i + 1 < word.size(); ++i) {
-    if (word[i] != '\\') {
-      out += word[i];
-      continue;
-    }
-    const char c = word[++i];
-    out += c == 'n' ? '\n' : c;
-  }
-  return out;
-}
-
-Line words(const std::string& text) {
-  Line line;
-  std::istringstream in(text);
-  for (std::string word; in >> std::ws && !in.eof();) {
-    if (in.peek() == '"') {
-      std::getline(in, word);
-      line.push_back(unquoted(word));
-    } else if (in >> word) {
-      line.push_back(word);
-    }
-  }
-  return line;
-}
 
 std::filesystem::path cases_folder() {
   const char* other = std::getenv("TENON_CASES");
@@ -48,52 +18,8 @@ std::filesystem::path cases_folder() {
 
 }  // namespace
 
-const Line& Case::line(const std::string& word) const {
-  for (const Line& candidate : lines) {
-    if (candidate.front() == word) return candidate;
-  }
-  throw Error(where + ": there is no line '" + word + "'");
-}
-
-bool Case::has(const std::string& word) const { return !all(word).empty(); }
-
-std::vector<Line> Case::all(const std::string& word) const {
-  std::vector<Line> found;
-  for (const Line& candidate : lines) {
-    if (candidate.front() == word) found.push_back(candidate);
-  }
-  return found;
-}
-
 std::vector<Case> read_cases(const std::string& kind, std::size_t at_least) {
-  const std::filesystem::path path = cases_folder() / (kind + ".cases");
-  std::ifstream file(path);
-  if (!file) throw Error(path.string() + ": cannot be read");
-  std::vector<Case> cases;
-  bool open = false;
-  int number = 0;
-  for (std::string text; std::getline(file, text);) {
-    ++number;
-    if (text.empty()) open = false;
-    if (text.empty() || text.front() == '#') continue;
-    if (!open) cases.push_back({path.filename().string() + ":" + std::to_string(number), {}});
-    open = true;
-    cases.back().lines.push_back(words(text));
-  }
-  if (cases.size() < at_least) throw Error(path.string() + ": has next to no cases");
-  return cases;
-}
-
-std::vector<std::int64_t> integers(const std::string& word) {
-  std::vector<std::int64_t> values;
-  if (word == "-") return values;
-  std::istringstream in(word);
-  for (std::string item; std::getline(in, item, ',');) values.push_back(std::stoll(item));
-  return values;
-}
-
-std::optional<std::int64_t> maybe_integer(const std::string& word) {
-  return word == "-" || word.empty() ? std::nullopt : std::optional<std::int64_t>(std::stoll(word));
+  return recorded::cases(cases_folder() / (kind + ".cases"), at_least);
 }
 
 std::vector<std::byte> bytes(const std::string& word) {
@@ -115,12 +41,6 @@ std::string hex(const void* data, std::size_t size) {
     out += kDigits[byte & 15];
   }
   return out;
-}
-
-DType dtype(const std::string& word) {
-  const auto found = dtype_from_name(word);
-  if (!found) throw Error("there is no dtype '" + word + "'");
-  return *found;
 }
 
 Scalar number(const std::string& word) {

@@ -1,45 +1,33 @@
-// Reading the files under cases/: what PyTorch did, as tests/interop/generate.py wrote it down.
-//
-// A file is blocks separated by blank lines; a line is words separated by spaces; "#" begins a
-// comment line. In words, "-" is nothing (an empty list, no bytes), "2,3" a list, and a quoted word
-// is JSON text.
+// Tensors in the files under cases/: what PyTorch did, as tests/record/parity/generate.py wrote it
+// down. tests/support/recorded.h says what a file and its words are.
 //   tensor DTYPE SHAPE STRIDES OFFSET FLAGS BYTES   a tensor over a storage with these bytes
 //   op NAME ARGUMENTS...                            what is done
 //   result DTYPE SHAPE STRIDES OFFSET BYTES         the tensor that comes out, its elements packed
 //   error TYPE                                      or the exception
-// Cases of layers have more words: tests/interop/spec.py.
+// Cases of layers have more words: tests/record/parity/spec.py.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "support/recorded.h"
 #include "tenon/tenon.h"
 
 namespace tenon::parity {
 
-using Line = std::vector<std::string>;
-
-struct Case {
-  std::string where;  // file and line, for messages
-  std::vector<Line> lines;
-
-  // The first line that begins with a word. Error if there is none.
-  const Line& line(const std::string& word) const;
-  bool has(const std::string& word) const;
-  std::vector<Line> all(const std::string& word) const;
-};
+using recorded::Case;
+using recorded::dtype;
+using recorded::integers;
+using recorded::Line;
+using recorded::maybe_integer;
 
 // The files of tests/parity/cases, or of the folder that TENON_CASES names. Error if there are
 // fewer cases: then something else is wrong with the file.
 std::vector<Case> read_cases(const std::string& kind, std::size_t at_least = 10);
 
-std::vector<std::int64_t> integers(const std::string& word);
-std::optional<std::int64_t> maybe_integer(const std::string& word);
 std::vector<std::byte> bytes(const std::string& word);
 std::string hex(const void* data, std::size_t size);
-DType dtype(const std::string& word);
 // True, -3, 2.5, inf; "1.0|2.0" is complex.
 Scalar number(const std::string& word);
 
