@@ -3,12 +3,13 @@
 #include <string>
 
 #include "support/matchers.h"
+#include "support/recorded.h"
 #include "tenon/tenon.h"
 
 namespace tenon {
 namespace {
 
-// What the calls are of, under the names they use. The same as in make_node_names.py.
+// What the calls are of, under the names they use. The same as in tests/record/node_names.py.
 struct Arguments {
   static Tensor numbers(const Shape& shape, double step, double from) {
     return (arange(shape.numel(), {.dtype = float64}) * step + from)
@@ -31,18 +32,17 @@ struct Arguments {
                                 &b = a.b, &p = a.p, &q = a.q, &h = a.h, &m = a.m, &i = a.i, \
                                 &k = a.k, &r = a.r, &l = a.l, &d = a.d, &z = a.z, &n = a.n
 
-struct Named {
-  const char* call;
-  const char* node;
+struct Call {
+  const char* text;
   Tensor (*run)(const Arguments& a);
 };
 
-#define TENON_NAMED(node, ...)                            \
-  {#__VA_ARGS__, node, [](const Arguments& a) -> Tensor { \
-     TENON_NAMES(a);                                      \
-     return __VA_ARGS__;                                  \
+#define TENON_CALL(...)                             \
+  {#__VA_ARGS__, [](const Arguments& a) -> Tensor { \
+     TENON_NAMES(a);                                \
+     return __VA_ARGS__;                            \
    }}
-#include "node_names.h"
+#include "node_calls.h"
 
 // On purpose, as docs/divergences.md says.
 const std::map<std::string, std::string> kOthers = {
@@ -57,14 +57,17 @@ const std::map<std::string, std::string> kOthers = {
 
 TEST(NodeNames, AreThoseOfPyTorch) {
   const Arguments arguments;
-  for (const Named& one : kNodeNames) {
-    const Tensor result = one.run(arguments);
-    ASSERT_TRUE(result.grad_fn()) << one.call;
-    const auto other = kOthers.find(one.call);
-    EXPECT_EQ(result.grad_fn()->name(), other == kOthers.end() ? one.node : other->second)
-        << one.call;
+  const auto rows = recorded::rows("autograd/cases/node_names", 300);
+  ASSERT_EQ(rows.size(), std::size(kCalls));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::string &node = rows[i].at(0), &text = rows[i].at(1);
+    ASSERT_EQ(kCalls[i].text, text);
+    const Tensor result = kCalls[i].run(arguments);
+    ASSERT_TRUE(result.grad_fn()) << text;
+    const auto other = kOthers.find(text);
+    EXPECT_EQ(result.grad_fn()->name(), other == kOthers.end() ? node : other->second) << text;
     if (other != kOthers.end()) {
-      EXPECT_NE(other->second, one.node) << one.call << " is the same";
+      EXPECT_NE(other->second, node) << text << " is the same";
     }
   }
 }

@@ -431,7 +431,7 @@ LEFT_OUT = [
     ("first calls that fail", "an input of the wrong rank or an impossible number of channels", first_call_fails),
     # What cannot be compared.
     ("random numbers", "not a difference: dropout draws", draws),
-    ("layers that are not whole", "not a difference: errors of layers are compared by tests/interop/every_layer.py", is_mixed),
+    ("layers that are not whole", "not a difference: errors of layers are compared by tests/record/parity/every_layer.py", is_mixed),
     ("modules that are not called", "not a difference: a class without forward has no forward hooks", hooks_what_is_not_called),
     ("a layer without its own names", "not a difference: the layer is broken in both", deletes_a_layers_own),
     ("operators of a wrapper", "not a difference: the class has only what modules need", wrapped_in_odd_step),
@@ -476,7 +476,7 @@ def same_error(step, theirs, ours):
     if our_kind in ("InternalError", "std::exception"):
         return False
     if step.split()[1] in ("forward", "backward", "retained_backward"):
-        return True  # errors of layers and operators are compared by tests/interop/every_layer.py
+        return True  # errors of layers and operators are compared by tests/record/parity/every_layer.py
     if our_kind not in KINDS.get(kind, {our_kind}):
         return False
     if "an exception occurred" in text:

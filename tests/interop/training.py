@@ -15,10 +15,12 @@ import tempfile
 import warnings
 
 import torch
-from draws import drawn_by_mkl
 from torch import nn
 from torch.nn import functional as F
 from torch.optim import lr_scheduler as S
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "record" / "parity"))
+from draws import drawn_by_mkl  # noqa: E402
 
 STEPS, LEAVE, RETURN = 100, 40, 70
 OPTIMIZERS = [("SGD", {"lr": 0.05}), ("SGD", {"lr": 0.02, "momentum": 0.9, "weight_decay": 1e-3, "nesterov": True}),

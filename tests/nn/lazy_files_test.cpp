@@ -1,5 +1,5 @@
 // Files with state dicts of lazy modules, and loading networks from files that know their shapes.
-// fixtures/make_lazy.py has PyTorch write some.
+// tests/record/lazy.py has PyTorch write some.
 #include <filesystem>
 
 #include "core/uninitialized.h"

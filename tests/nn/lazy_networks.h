@@ -19,7 +19,7 @@ class LazyMLP : public Layer {
   Tensor forward(const Tensor& x) override { return relu2(fc2(relu1(fc1(x)))); }
 };
 
-// Lazy and other layers, as in fixtures/make_lazy.py.
+// Lazy and other layers, as in tests/record/lazy.py.
 class LazyMixed : public Layer {
  public:
   Child<LazyConv2d> conv{this, "conv", 6, 3};

@@ -3,6 +3,7 @@
 #include "nn/lazy_networks.h"
 #include "support/matchers.h"
 #include "support/modules.h"
+#include "support/recorded.h"
 #include "support/wrappers.h"
 #include "tenon/tenon.h"
 
@@ -15,9 +16,11 @@ using testing::HasSubstr;
 const std::string kFixtures = TENON_SOURCE_DIR "/tests/nn/fixtures/";
 
 TEST(LazyDraws, ComeInPyTorchsOrder) {
-  const Value drawn = load(kFixtures + "lazy_drawn.pth");
-  for (const auto& [seed, state] : drawn.entries()) {
-    manual_seed(std::stoull(seed.as_string()));
+  const auto states = recorded::values("nn/cases/lazy_drawn");
+  ASSERT_EQ(states.size(), 3U);
+  for (const Value& state : states) {
+    const std::int64_t seed = state.find("seed")->as_int();
+    manual_seed(static_cast<std::uint64_t>(seed));
     LazyMixed net;
     net(ones({2, 3, 8, 8}));
     EXPECT_TRUE(equal(rand({3}), state.find("after")->as_tensor()));
@@ -35,7 +38,7 @@ TEST(LazyDraws, AreTheRecordedStreams) {
    protected:
     Tensor forward(const Tensor& x) override { return b(relu(a(x))); }
   };
-  const Value streams = load(kFixtures + "lazy_streams.pth");
+  const Value streams = recorded::value("nn/cases/lazy_streams");
   EXPECT_EQ(streams.entries().size(), 12u);
   for (const std::uint64_t seed :
        {std::uint64_t{0}, std::uint64_t{11}, std::uint64_t{1099511627787}}) {

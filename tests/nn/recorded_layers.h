@@ -1,13 +1,13 @@
 // Layers and their gradients beside values that PyTorch wrote down.
 #pragma once
 
-#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "support/matchers.h"
 #include "support/near.h"
+#include "support/recorded.h"
 #include "tenon/tenon.h"
 
 namespace tenon::nn {
@@ -36,12 +36,8 @@ class RecordedLayers : public testing::Test {
   }
   // What PyTorch 2.14.1 prints of the layer.
   static std::string text_of(const std::string& name) {
-    std::ifstream lines(TENON_SOURCE_DIR "/tests/nn/fixtures/layer_texts.txt");
-    for (std::string line; std::getline(lines, line);) {
-      if (!line.starts_with(name + "\t")) continue;
-      std::string text = line.substr(name.size() + 1);
-      for (std::size_t at; (at = text.find("\\n")) != std::string::npos;) text.replace(at, 2, "\n");
-      return text;
+    for (const recorded::Line& row : recorded::rows("nn/cases/layer_texts", 50)) {
+      if (row.at(0) == name) return row.at(1);
     }
     return "nothing is recorded of " + name;
   }

@@ -23,7 +23,7 @@ TEST_F(RecordedLayers, RecurrentOnes) {
   check("rnn", rnn, [&](const auto& inputs) { return std::get<0>(rnn(inputs[0])); });
 }
 
-// The formula of make_recurrent.py.
+// The formula of tests/record/recurrent.py.
 Tensor made(const Shape& shape, double seed, DType dtype) {
   return (sin(arange(shape.numel(), {.dtype = float64}) * 0.37 + seed) * 0.8)
       .reshape(shape)
@@ -32,7 +32,7 @@ Tensor made(const Shape& shape, double seed, DType dtype) {
 
 class RecordedRecurrent : public testing::TestWithParam<DType> {
  protected:
-  const StateDict recorded = load(TENON_SOURCE_DIR "/tests/nn/fixtures/recurrent.pth");
+  const StateDict recorded = recorded::value("nn/cases/recurrent");
   const DType dtype = GetParam();
 
   void expect_near(const Tensor& actual, const std::string& key) const {

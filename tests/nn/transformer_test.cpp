@@ -37,7 +37,7 @@ TEST_F(RecordedLayers, MultiheadAttention) {
   check("mha", layer);
 }
 
-// The formulas of make_transformer.py.
+// The formulas of tests/record/transformer.py.
 Tensor made(const Shape& shape, double seed, DType dtype) {
   return (sin(arange(shape.numel(), {.dtype = float64}) * 0.37 + seed) * 0.6)
       .reshape(shape)
@@ -53,7 +53,7 @@ const Shape q{L, N, E}, k{S, N, E}, first{N, L, E}, other_first{N, S, E};
 
 class RecordedTransformers : public testing::TestWithParam<DType> {
  protected:
-  const StateDict recorded = load(TENON_SOURCE_DIR "/tests/nn/fixtures/transformer.pth");
+  const StateDict recorded = recorded::value("nn/cases/transformer");
   const DType dtype = GetParam();
 
   void expect_near(const Tensor& actual, const std::string& key) const {

@@ -7,6 +7,7 @@
 
 #include "support/gradcheck.h"
 #include "support/matchers.h"
+#include "support/recorded.h"
 #include "support/wrappers.h"
 
 namespace tenon {
@@ -14,7 +15,7 @@ namespace {
 
 using Function = std::function<Tensor(const Tensor&)>;
 
-// By the names of fixtures/make_activations_and_losses.py.
+// By the names of tests/record/activations_and_losses.py.
 const std::map<std::string, Function>& functions() {
   static const std::map<std::string, Function> all = {
       {"relu", [](const Tensor& x) { return relu(x); }},
@@ -48,9 +49,7 @@ const std::map<std::string, Function>& functions() {
   return all;
 }
 
-StateDict recorded() {
-  return load(TENON_SOURCE_DIR "/tests/ops/fixtures/activations_and_losses.pth");
-}
+StateDict recorded() { return recorded::value("ops/cases/activations_and_losses"); }
 
 // Where it is not within the tolerance, or NaN where the other is not; empty if nowhere.
 std::string differs(const Tensor& actual, const Tensor& expected, double rtol, double atol) {

@@ -9,6 +9,7 @@
 #include "support/gradcheck.h"
 #include "support/matchers.h"
 #include "support/near.h"
+#include "support/recorded.h"
 #include "tenon/tenon.h"
 
 namespace tenon {
@@ -16,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// The formula of make_attention.py.
+// The formula of tests/record/attention.py.
 Tensor made(const Shape& shape, double seed, DType dtype = float64) {
   return (sin(arange(shape.numel(), {.dtype = float64}) * 0.37 + seed) * 1.3)
       .reshape(shape)
@@ -105,7 +106,7 @@ const std::vector<Case>& cases() {
 
 class RecordedAttention : public testing::TestWithParam<DType> {
  protected:
-  const StateDict recorded = load(TENON_SOURCE_DIR "/tests/ops/fixtures/attention.pth");
+  const StateDict recorded = recorded::value("ops/cases/attention");
 
   void expect_near(const Tensor& actual, const std::string& key, double tolerance) const {
     Tensor expected = recorded.at(key).as_tensor();

@@ -1,8 +1,6 @@
-// What autocast makes of every operator, beside what PyTorch made of it (autocast_cases.h, by
-// make_autocast.py). CUDA is a class of user-defined tensors here, with its elements on the CPU:
+// What autocast makes of every operator, beside what PyTorch made of it (cases/autocast.cases, by
+// tests/record/autocast.py). CUDA is a class of user-defined tensors here, with its elements on the CPU:
 // autocast comes before they are asked.
-#include "ops/autocast_cases.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -11,6 +9,7 @@
 
 #include "support/host_device.h"
 #include "support/matchers.h"
+#include "support/recorded.h"
 #include "tenon/extend.h"
 #include "tenon/tenon.h"
 
@@ -50,7 +49,7 @@ class OnCuda final : public Wrapper<OnCuda> {
   }
 };
 
-// The tensors of a case: those of make_autocast.py's Maker, by their place.
+// The tensors of a case: those of tests/record/autocast.py's Maker, by their place.
 class Maker {
  public:
   Maker(std::string variant, DType lower, bool cuda)
@@ -359,12 +358,32 @@ std::string letters(const Results& results) {
   return text;
 }
 
+struct AutocastCase {
+  std::string device, name, variant;
+  std::string dtypes;  // of the results; f, b and h
+  // Sums of the first result and of all gradients, and of the sizes of their elements.
+  std::optional<double> result, result_size, gradients, gradients_size;
+};
+
+const std::vector<AutocastCase>& recorded_cases() {
+  static const std::vector<AutocastCase> all = [] {
+    std::vector<AutocastCase> made;
+    for (const recorded::Line& row : recorded::rows("ops/cases/autocast", 1400)) {
+      made.push_back({row.at(0), row.at(1), row.at(2), row.at(3), recorded::maybe_real(row.at(4)),
+                      recorded::maybe_real(row.at(5)), recorded::maybe_real(row.at(6)),
+                      recorded::maybe_real(row.at(7))});
+    }
+    return made;
+  }();
+  return all;
+}
+
 std::string name_of(const AutocastCase& expected) {
-  return std::string(expected.device) + " " + expected.name + " " + expected.variant;
+  return expected.device + " " + expected.name + " " + expected.variant;
 }
 
 Results run(const AutocastCase& expected, Maker& t) {
-  const AutocastScope autocast(expected.device);
+  const AutocastScope autocast{Device(expected.device)};
   return cases().at(expected.name)(t);
 }
 
@@ -390,17 +409,17 @@ class AutocastCases : public testing::Test {
 };
 
 TEST_F(AutocastCases, ResultsAreOfPyTorchsDtypes) {
-  for (const AutocastCase& expected : kAutocastCases) {
+  for (const AutocastCase& expected : recorded_cases()) {
     if (is_beside_the_point(expected)) continue;
     SCOPED_TRACE(name_of(expected));
-    const bool cuda = std::string(expected.device) == "cuda";
+    const bool cuda = expected.device == "cuda";
     Maker t(expected.variant, cuda ? float16 : bfloat16, cuda);
     std::string dtypes;
     try {
       dtypes = letters(run(expected, t));
     } catch (const Error& error) {
       dtypes = "error";
-      if (std::string(expected.dtypes) != "error") ADD_FAILURE() << error.what();
+      if (expected.dtypes != "error") ADD_FAILURE() << error.what();
     }
     EXPECT_EQ(dtypes, expected.dtypes);
   }
@@ -409,9 +428,9 @@ TEST_F(AutocastCases, ResultsAreOfPyTorchsDtypes) {
 // The lists are the same for float16. PyTorch's LSTM refuses it on some processors, which says
 // nothing.
 TEST_F(AutocastCases, Float16IsAsBfloat16) {
-  for (const AutocastCase& expected : kAutocastCases) {
+  for (const AutocastCase& expected : recorded_cases()) {
     const std::string variant = expected.variant;
-    if (std::string(expected.device) != "cpu" || (variant != "f" && variant != "l")) continue;
+    if (expected.device != "cpu" || (variant != "f" && variant != "l")) continue;
     SCOPED_TRACE(name_of(expected));
     Maker t(variant, float16, false);
     const AutocastScope autocast("cpu", {.dtype = float16});
@@ -424,9 +443,9 @@ TEST_F(AutocastCases, Float16IsAsBfloat16) {
 // What is on no list, or on that of float32, is not touched inside either.
 TEST_F(AutocastCases, WhatIsCalculatedInFloat32IsTheSameAsWithoutAutocast) {
   const std::set<std::string> lower_inside{"GRU", "GRUCell", "LSTMCell", "TransformerEncoderLayer"};
-  for (const AutocastCase& expected : kAutocastCases) {
-    if (name_of(expected) != "cpu " + std::string(expected.name) + " f" ||
-        std::string(expected.dtypes) != "f" || lower_inside.contains(expected.name))
+  for (const AutocastCase& expected : recorded_cases()) {
+    if (name_of(expected) != "cpu " + expected.name + " f" || expected.dtypes != "f" ||
+        lower_inside.contains(expected.name))
       continue;
     SCOPED_TRACE(expected.name);
     Maker with("f", bfloat16, false), without("f", bfloat16, false);
@@ -444,14 +463,14 @@ TEST_F(AutocastCases, WhatIsCalculatedInFloat32IsTheSameAsWithoutAutocast) {
 
 // And what is calculated, forwards and backwards: 8 bits are good for 1 in 256.
 void expect_numbers(bool backward_inside) {
-  for (const AutocastCase& expected : kAutocastCases) {
+  for (const AutocastCase& expected : recorded_cases()) {
     SCOPED_TRACE(name_of(expected));
-    if (std::isnan(expected.result) || is_beside_the_point(expected)) continue;
+    if (!expected.result || is_beside_the_point(expected)) continue;
     Maker t(expected.variant, bfloat16, false);
     const Results results = run(expected, t);
     const auto sum_of = [](const Tensor& x) { return x.detach().to(float64).sum().item<double>(); };
-    EXPECT_NEAR(sum_of(results[0]), expected.result, 0.02 * expected.result_size);
-    if (std::isnan(expected.gradients)) continue;
+    EXPECT_NEAR(sum_of(results[0]), *expected.result, 0.02 * *expected.result_size);
+    if (!expected.gradients) continue;
     if (results[0].requires_grad()) {
       std::optional<AutocastScope> inside;
       if (backward_inside) inside.emplace("cpu");
@@ -463,7 +482,7 @@ void expect_numbers(bool backward_inside) {
       EXPECT_EQ(made.grad().dtype(), made.dtype());
       sum += sum_of(made.grad());
     }
-    EXPECT_NEAR(sum, expected.gradients, 0.04 * expected.gradients_size + 1e-4);
+    EXPECT_NEAR(sum, *expected.gradients, 0.04 * *expected.gradients_size + 1e-4);
   }
 }
 TEST_F(AutocastCases, NumbersAndGradientsArePyTorchs) { expect_numbers(false); }

@@ -1,10 +1,9 @@
 // Convolutions: values and gradients beside PyTorch's, shapes, dtypes, layouts and what is refused.
 #include <cmath>
-#include <fstream>
-#include <sstream>
 
 #include "support/gradcheck.h"
 #include "support/matchers.h"
+#include "support/recorded.h"
 
 namespace tenon {
 namespace {
@@ -16,14 +15,8 @@ Tensor weights(std::int64_t n) { return (arange(n, {.dtype = float64}) * 0.37).c
 double checksum(const Tensor& tensor) {
   return (tensor.detach().to(float64).reshape({-1}) * weights(tensor.numel())).sum().item<double>();
 }
-Dims numbers(const std::string& word) {
-  Dims out;
-  std::istringstream words(word);
-  for (std::string one; std::getline(words, one, ',');) out.push_back(std::stoll(one));
-  return out;
-}
 
-// A line of convolution.cases (make_convolution_cases.py).
+// A row of cases/convolution.cases.
 struct Case {
   std::string line, name, padding;
   Shape input, weight, result;
@@ -32,24 +25,28 @@ struct Case {
   std::int64_t groups = 1;
   double out = 0, in_grad = 0, weight_grad = 0, bias_grad = 0;
 
-  explicit Case(const std::string& text) : line(text) {
-    std::istringstream words(text);
-    std::string in, w, s, d, o, arrow, r;
-    words >> name >> in >> w >> bias >> s >> padding >> d >> o >> groups >> arrow >> r >> out >>
-        in_grad >> weight_grad >> bias_grad;
-    input = numbers(in);
-    weight = numbers(w);
-    stride = numbers(s);
-    dilation = numbers(d);
-    output_padding = numbers(o);
-    result = numbers(r);
-  }
+  explicit Case(const recorded::Line& row)
+      : line(recorded::joined(row)),
+        name(row.at(0)),
+        padding(row.at(5)),
+        input(recorded::sizes(row.at(1))),
+        weight(recorded::sizes(row.at(2))),
+        result(recorded::sizes(row.at(9))),
+        bias(*recorded::flag(row.at(3))),
+        stride(recorded::sizes(row.at(4))),
+        dilation(recorded::sizes(row.at(6))),
+        output_padding(recorded::sizes(row.at(7))),
+        groups(std::stoll(row.at(8))),
+        out(recorded::real(row.at(10))),
+        in_grad(recorded::real(row.at(11))),
+        weight_grad(recorded::real(row.at(12))),
+        bias_grad(recorded::real(row.at(13))) {}
 
   Tensor run(const Tensor& x, const Tensor& w, const Tensor& b) const {
     if (name.starts_with("conv_transpose")) {
       const ConvTransposeFunctionOptions options{.bias = b,
                                                  .stride = stride,
-                                                 .padding = numbers(padding),
+                                                 .padding = recorded::sizes(padding),
                                                  .output_padding = output_padding,
                                                  .groups = groups,
                                                  .dilation = dilation};
@@ -60,7 +57,7 @@ struct Case {
     const ConvFunctionOptions options{
         .bias = b,
         .stride = stride,
-        .padding = padding == "same" ? ConvPadding("same") : ConvPadding(numbers(padding)),
+        .padding = padding == "same" ? ConvPadding("same") : ConvPadding(recorded::sizes(padding)),
         .dilation = dilation,
         .groups = groups};
     return name.ends_with("1d")   ? conv1d(x, w, options)
@@ -71,8 +68,8 @@ struct Case {
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  std::ifstream file(TENON_SOURCE_DIR "/tests/ops/convolution.cases");
-  for (std::string line; std::getline(file, line);) all.emplace_back(line);
+  for (const recorded::Line& row : recorded::rows("ops/cases/convolution", 200))
+    all.emplace_back(row);
   return all;
 }
 

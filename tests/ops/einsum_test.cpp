@@ -1,28 +1,35 @@
 #include "tenon/ops/einsum.h"
 
-#include "ops/einsum_cases.h"
 #include "ops/known_numbers.h"
 #include "support/gradcheck.h"
 #include "support/matchers.h"
+#include "support/recorded.h"
 
 namespace tenon {
 namespace {
 
 TEST(Einsum, IsWhatPyTorchGives) {
-  for (const EinsumCase& c : kEinsumCases) {
-    SCOPED_TRACE(c.equation);
+  for (const recorded::Line& row : recorded::rows("ops/cases/einsum", 45)) {
+    SCOPED_TRACE(recorded::joined(row));
+    ASSERT_EQ(row.size(), 5);
+    const std::string& equation = row[0];
+    const Shape shape = recorded::sizes(row[2]);
+    const std::vector<double> grads = recorded::reals(row[4]);
     std::vector<Tensor> operands, metas;
-    for (std::size_t i = 0; i < c.operands.size(); ++i) {
-      operands.push_back(known_numbers(c.operands[i], 7 * static_cast<int>(i)).requires_grad_());
+    std::istringstream shapes(row[1]);
+    for (std::string one; std::getline(shapes, one, ';');) {
+      const int salt = 7 * static_cast<int>(operands.size());
+      operands.push_back(known_numbers(recorded::sizes(one), salt).requires_grad_());
       metas.push_back(operands.back().detach().to(Device::meta()));
     }
-    const Tensor out = einsum(c.equation, operands);
-    ASSERT_EQ(out.shape(), c.out);
-    expect_weighted_sum(out, c.sum);
+    const Tensor out = einsum(equation, operands);
+    ASSERT_EQ(out.shape(), shape);
+    ASSERT_EQ(operands.size(), grads.size());
+    expect_weighted_sum(out, recorded::real(row[3]));
     out.backward({.gradient = known_gradient(out.shape())});
     for (std::size_t i = 0; i < operands.size(); ++i)
-      expect_weighted_sum(operands[i].grad(), c.grads[i]);
-    EXPECT_EQ(einsum(c.equation, metas).shape(), c.out);
+      expect_weighted_sum(operands[i].grad(), grads[i]);
+    EXPECT_EQ(einsum(equation, metas).shape(), shape);
   }
 }
 

@@ -3,21 +3,21 @@
 
 #include "support/gradcheck.h"
 #include "support/matchers.h"
-#include "support/recorded_cases.h"
+#include "support/recorded_input.h"
 #include "tenon/tenon.h"
 
 namespace tenon {
 namespace {
 
 TEST(GridSample, GivesWhatPyTorchGave) {
-  const auto cases = recorded_cases("ops/grid_sample_cases.txt");
+  const auto cases = recorded::rows("ops/cases/grid_sample", 100);
   EXPECT_GT(cases.size(), 150);
   for (const auto& words : cases) {
-    const std::string line = joined(words);
+    const std::string line = recorded::joined(words);
     ASSERT_EQ(words.size(), 9) << line;
-    const DType dtype = recorded_dtype(words[3]);
-    const Tensor x = recorded_input(recorded_sizes(words[4]), dtype).requires_grad_();
-    const Tensor grid = recorded_input(recorded_sizes(words[5]), dtype, 0.3).requires_grad_();
+    const DType dtype = recorded::dtype(words[3]);
+    const Tensor x = recorded_input(recorded::sizes(words[4]), dtype).requires_grad_();
+    const Tensor grid = recorded_input(recorded::sizes(words[5]), dtype, 0.3).requires_grad_();
     const Tensor y = grid_sample(
         x, grid, {.mode = words[0], .padding_mode = words[1], .align_corners = words[2] == "1"});
     const double tolerance = dtype == float64 ? 1e-9 : 2e-4;

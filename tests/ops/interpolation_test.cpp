@@ -1,7 +1,7 @@
 // interpolate beside what PyTorch gave, its gradients and errors; pixel_shuffle and its kin.
 #include "support/gradcheck.h"
 #include "support/matchers.h"
-#include "support/recorded_cases.h"
+#include "support/recorded_input.h"
 #include "tenon/tenon.h"
 
 namespace tenon {
@@ -10,20 +10,20 @@ namespace {
 Tensor sample(const Shape& shape, DType dtype = float64) { return recorded_input(shape, dtype); }
 
 TEST(Interpolate, GivesWhatPyTorchGave) {
-  const auto cases = recorded_cases("ops/interpolation_cases.txt");
+  const auto cases = recorded::rows("ops/cases/interpolation", 100);
   EXPECT_GT(cases.size(), 100);
   for (const auto& words : cases) {
-    const std::string line = joined(words);
+    const std::string line = recorded::joined(words);
     ASSERT_EQ(words.size(), 11) << line;
-    const DType dtype = recorded_dtype(words[7]);
-    const Tensor x = sample(recorded_sizes(words[1]), dtype).requires_grad_();
-    const Tensor y = interpolate(x, {.size = recorded_sizes(words[2]),
-                                     .scale_factor = recorded_list(words[3]),
+    const DType dtype = recorded::dtype(words[7]);
+    const Tensor x = sample(recorded::sizes(words[1]), dtype).requires_grad_();
+    const Tensor y = interpolate(x, {.size = recorded::sizes(words[2]),
+                                     .scale_factor = recorded::reals(words[3]),
                                      .mode = words[0],
-                                     .align_corners = recorded_flag(words[4]),
-                                     .recompute_scale_factor = recorded_flag(words[5]),
+                                     .align_corners = recorded::flag(words[4]),
+                                     .recompute_scale_factor = recorded::flag(words[5]),
                                      .antialias = words[6] == "1"});
-    ASSERT_EQ(y.shape(), Shape(recorded_sizes(words[8]))) << line;
+    ASSERT_EQ(y.shape(), Shape(recorded::sizes(words[8]))) << line;
     const double tolerance = dtype == float64 ? 1e-9 : 1e-4;
     EXPECT_NEAR(recorded_sum(y), std::stod(words[9]), tolerance) << line;
     y.backward({.gradient = sample(y.shape(), dtype)});

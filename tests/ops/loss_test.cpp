@@ -7,6 +7,7 @@
 #include "support/gradcheck.h"
 #include "support/matchers.h"
 #include "support/near.h"
+#include "support/recorded.h"
 
 namespace tenon {
 namespace {
@@ -15,7 +16,7 @@ using Loss = std::function<Tensor(const Tensor& x, const Tensor& t, std::string_
 
 class Losses : public testing::Test {
  protected:
-  const StateDict cases = load(TENON_SOURCE_DIR "/tests/ops/fixtures/activations_and_losses.pth");
+  const StateDict cases = recorded::value("ops/cases/activations_and_losses");
   Tensor at(const std::string& key) const { return cases.at(key).as_tensor(); }
   Tensor given(const char* name) const { return at(std::string("loss.") + name); }
 
@@ -23,7 +24,7 @@ class Losses : public testing::Test {
                ml = given("ml"), s = given("s"), signs = given("t").sign();
 
   using View = std::string_view;
-  // By the names of fixtures/make_activations_and_losses.py.
+  // By the names of tests/record/activations_and_losses.py.
   const std::map<std::string, Loss> all = {
       {"mse", [](auto& x, auto& t, View r) { return mse_loss(x, t, {.reduction = r}); }},
       {"mse_w",

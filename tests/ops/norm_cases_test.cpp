@@ -1,6 +1,6 @@
 // The normalizing functions beside what PyTorch gave, over many shapes and options.
 #include "support/gradcheck.h"
-#include "support/recorded_cases.h"
+#include "support/recorded_input.h"
 
 namespace tenon {
 namespace {
@@ -16,14 +16,14 @@ void expect_sum(const Tensor& tensor, const std::string& expected, DType dtype,
 }
 
 TEST(Normalization, GivesWhatPyTorchGave) {
-  const auto cases = recorded_cases("ops/norm_cases.txt");
+  const auto cases = recorded::rows("ops/cases/norms", 100);
   EXPECT_GT(cases.size(), 100);
   for (const auto& words : cases) {
-    const std::string line = joined(words);
+    const std::string line = recorded::joined(words);
     ASSERT_EQ(words.size(), 15) << line;
     const std::string& function = words[0];
-    const DType dtype = recorded_dtype(words[8]);
-    const Tensor x = recorded_input(recorded_sizes(words[1]), dtype, 0.25).requires_grad_();
+    const DType dtype = recorded::dtype(words[8]);
+    const Tensor x = recorded_input(recorded::sizes(words[1]), dtype, 0.25).requires_grad_();
     const std::int64_t argument = std::stoll(words[2]);
     const double momentum = std::stod(words[6]), eps = std::stod(words[7]);
     Dims own = {x.size(1)};

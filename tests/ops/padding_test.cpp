@@ -3,7 +3,7 @@
 
 #include "support/gradcheck.h"
 #include "support/matchers.h"
-#include "support/recorded_cases.h"
+#include "support/recorded_input.h"
 #include "tenon/tenon.h"
 
 namespace tenon {
@@ -64,15 +64,15 @@ TEST(Pad, ContinuesSeveralDimensions) {
 }
 
 TEST(Pad, GivesWhatPyTorchGave) {
-  const auto cases = recorded_cases("ops/padding_cases.txt");
+  const auto cases = recorded::rows("ops/cases/padding", 100);
   EXPECT_GT(cases.size(), 100);
   for (const auto& words : cases) {
-    const std::string line = joined(words);
+    const std::string line = recorded::joined(words);
     ASSERT_EQ(words.size(), 7) << line;
-    const Tensor x = recorded_input(recorded_sizes(words[1])).requires_grad_();
+    const Tensor x = recorded_input(recorded::sizes(words[1])).requires_grad_();
     const auto value = words[3] == "-" ? std::nullopt : std::optional(std::stod(words[3]));
-    const Tensor y = pad(x, recorded_sizes(words[2]), {.mode = words[0], .value = value});
-    ASSERT_EQ(y.shape(), Shape(recorded_sizes(words[4]))) << line;
+    const Tensor y = pad(x, recorded::sizes(words[2]), {.mode = words[0], .value = value});
+    ASSERT_EQ(y.shape(), Shape(recorded::sizes(words[4]))) << line;
     EXPECT_NEAR(recorded_sum(y), std::stod(words[5]), 1e-9) << line;
     y.backward({.gradient = recorded_input(y.shape())});
     EXPECT_NEAR(recorded_sum(x.grad()), std::stod(words[6]), 1e-9) << line;

@@ -1,10 +1,9 @@
-#include "polygamma_cases.h"
-
 #include <cmath>
 #include <limits>
 
 #include "support/gradcheck.h"
 #include "support/matchers.h"
+#include "support/recorded.h"
 
 namespace tenon {
 namespace {
@@ -12,7 +11,9 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 TEST(Polygamma, IsExactToAFewUnitsInTheLastPlace) {
-  for (const auto& [n, x, y] : kPolygammaCases) {
+  for (const recorded::Line& row : recorded::rows("ops/cases/polygamma", 90)) {
+    const std::int64_t n = std::stoll(row.at(0));
+    const double x = recorded::real(row.at(1)), y = recorded::real(row.at(2));
     const double got = polygamma(n, full({}, x, {.dtype = float64})).item<double>();
     EXPECT_NEAR(got, y, 4e-15 * std::fabs(y)) << n << " of " << x;
     const double single = polygamma(n, full({}, x, {.dtype = float32})).item<double>();

@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "ops/known_numbers.h"
-#include "ops/pool_cases.h"
 #include "support/gradcheck.h"
 #include "support/matchers.h"
+#include "support/recorded.h"
 #include "support/wrappers.h"
 
 namespace tenon {
@@ -19,10 +19,41 @@ Tensor on_meta(const Tensor& t) { return t.to(Device::meta()); }
 
 using Pair = std::tuple<Tensor, Tensor>;
 
+// A row of cases/pooling.cases. Inputs are known numbers; of results the shape and a weighted sum
+// are kept, of which the weights differ between neighbours.
+struct PoolCase {
+  std::string kind;
+  int n;
+  Shape shape;
+  Dims kernel, stride, padding, dilation;
+  bool ceil_mode, count_include_pad;
+  std::int64_t divisor;
+  double norm;
+  Shape out;
+  double sum, indices, grad;
+
+  explicit PoolCase(const recorded::Line& row)
+      : kind(row.at(0)),
+        n(std::stoi(row.at(1))),
+        shape(recorded::sizes(row.at(2))),
+        kernel(recorded::sizes(row.at(3))),
+        stride(recorded::sizes(row.at(4))),
+        padding(recorded::sizes(row.at(5))),
+        dilation(recorded::sizes(row.at(6))),
+        ceil_mode(*recorded::flag(row.at(7))),
+        count_include_pad(*recorded::flag(row.at(8))),
+        divisor(std::stoll(row.at(9))),
+        norm(recorded::real(row.at(10))),
+        out(recorded::sizes(row.at(11))),
+        sum(recorded::real(row.at(12))),
+        indices(recorded::real(row.at(13))),
+        grad(recorded::real(row.at(14))) {}
+};
+
 Pair pooled_with_indices(const PoolCase& c, const Tensor& x) {
   const MaxPoolFunctionOptions options{
       .stride = c.stride, .padding = c.padding, .dilation = c.dilation, .ceil_mode = c.ceil_mode};
-  if (c.kind == std::string("adaptive_max")) {
+  if (c.kind == "adaptive_max") {
     if (c.n == 1) return adaptive_max_pool1d_with_indices(x, c.kernel);
     if (c.n == 2) return adaptive_max_pool2d_with_indices(x, c.kernel);
     return adaptive_max_pool3d_with_indices(x, c.kernel);
@@ -33,7 +64,7 @@ Pair pooled_with_indices(const PoolCase& c, const Tensor& x) {
 }
 
 Tensor pooled(const PoolCase& c, const Tensor& x) {
-  const std::string kind = c.kind;
+  const std::string& kind = c.kind;
   if (kind == "max") {
     const MaxPoolFunctionOptions options{
         .stride = c.stride, .padding = c.padding, .dilation = c.dilation, .ceil_mode = c.ceil_mode};
@@ -80,20 +111,21 @@ Tensor pooled(const PoolCase& c, const Tensor& x) {
 }
 
 std::string text_of(const PoolCase& c) {
-  return std::string(c.kind) + std::to_string(c.n) + "d of " + c.shape.repr() + ", kernel " +
-         c.kernel.repr() + ", stride " + c.stride.repr() + ", padding " + c.padding.repr();
+  return c.kind + std::to_string(c.n) + "d of " + c.shape.repr() + ", kernel " + c.kernel.repr() +
+         ", stride " + c.stride.repr() + ", padding " + c.padding.repr();
 }
 
 TEST(Pools, AreWhatPyTorchGivesForRandomOptions) {
-  for (const PoolCase& c : kPoolCases) {
+  for (const recorded::Line& row : recorded::rows("ops/cases/pooling", 100)) {
+    const PoolCase c(row);
     SCOPED_TRACE(text_of(c));
     Tensor x = known_numbers(c.shape);
-    if (c.kind == std::string("lp")) x = x.abs() + 0.5;
+    if (c.kind == "lp") x = x.abs() + 0.5;
     x.requires_grad_();
     const Tensor y = pooled(c, x);
     ASSERT_EQ(y.shape(), c.out);
     expect_weighted_sum(y, c.sum);
-    const std::string kind = c.kind;
+    const std::string& kind = c.kind;
     if (kind == "max" || kind == "adaptive_max" || kind == "unpool") {
       const auto [values, indices] = pooled_with_indices(c, x);
       if (kind != "unpool") {

@@ -1,18 +1,15 @@
-#include "scatter_reduce_cases.h"
-
 #include <cmath>
 
 #include "support/gradcheck.h"
 #include "support/matchers.h"
+#include "support/recorded.h"
 
 namespace tenon {
 namespace {
 
 using Tensors = std::vector<Tensor>;
 
-Tensor four(const double (&numbers)[4]) {
-  return tensor(std::vector<double>(numbers, numbers + 4));
-}
+Tensor four(const std::string& word) { return tensor(recorded::reals(word)); }
 
 Tensor numbers(const Shape& shape, double from) {
   return (arange(shape.numel(), {.dtype = float64}) * 0.7 + from).sin().reshape(shape);
@@ -20,16 +17,17 @@ Tensor numbers(const Shape& shape, double from) {
 
 TEST(ScatterReduce, GivesWhatPyTorchGivesAndItsGradients) {
   const Tensor index = tensor({0, 0, 1, 3});
-  for (const auto& one : kScatterReduceCases) {
-    SCOPED_TRACE(testing::Message() << one.reduce << " include_self " << one.include_self);
-    const Tensor self = four(one.self).requires_grad_(), src = four(one.src).requires_grad_();
-    const Tensor y =
-        scatter_reduce(self, 0, index, src, one.reduce, {.include_self = one.include_self});
+  for (const recorded::Line& row : recorded::rows("ops/cases/scatter_reduce", 25)) {
+    SCOPED_TRACE(recorded::joined(row));
+    ASSERT_EQ(row.size(), 7);
+    const bool include_self = *recorded::flag(row[1]);
+    const Tensor self = four(row[2]).requires_grad_(), src = four(row[3]).requires_grad_();
+    const Tensor y = scatter_reduce(self, 0, index, src, row[0], {.include_self = include_self});
     EXPECT_EQ(y.grad_fn()->name(), "ScatterReduceBackward0");
-    EXPECT_TRUE(equal(y.detach(), four(one.result)));
+    EXPECT_TRUE(equal(y.detach(), four(row[4])));
     (y * tensor({1, 2, 3, 4})).sum().backward();
-    EXPECT_TRUE(allclose(self.grad(), four(one.self_grad))) << self.grad();
-    EXPECT_TRUE(allclose(src.grad(), four(one.src_grad))) << src.grad();
+    EXPECT_TRUE(allclose(self.grad(), four(row[5]))) << self.grad();
+    EXPECT_TRUE(allclose(src.grad(), four(row[6]))) << src.grad();
   }
 }
 

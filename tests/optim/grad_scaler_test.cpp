@@ -1,4 +1,4 @@
-// GradScaler beside PyTorch's (fixtures/scaling.pth, by make_scaling.py), and its rules.
+// GradScaler beside PyTorch's (cases/scaling.cases and cases/unscaling.cases), and its rules.
 #include "tenon/optim/grad_scaler.h"
 
 #include <cmath>
@@ -6,6 +6,7 @@
 
 #include "support/matchers.h"
 #include "support/near.h"
+#include "support/recorded.h"
 #include "support/temp_dir.h"
 #include "support/warnings.h"
 #include "tenon/tenon.h"
@@ -15,8 +16,6 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-Value recorded() { return load(TENON_SOURCE_DIR "/tests/optim/fixtures/scaling.pth"); }
 
 struct Net final : nn::Layer {
   nn::Child<nn::Linear> first{this, "0", 6, 16};
@@ -42,8 +41,9 @@ std::vector<double> reals(const Value& list) {
 // Fourteen steps of a net with autocast, three with gradients that are not finite, every second
 // with clipping.
 TEST(GradScaler, TrainsAsPyTorchDoes) {
-  const Value all = recorded();
-  for (const Value& run : all.find("runs")->items()) {
+  const auto runs = recorded::values("optim/cases/scaling");
+  ASSERT_EQ(runs.size(), 4U);
+  for (const Value& run : runs) {
     const std::string name = run.find("optimizer")->as_string();
     const DType dtype = run.find("dtype")->as_string() == "torch.bfloat16" ? bfloat16 : float16;
     SCOPED_TRACE(name + " " + std::string(info(dtype).name));
@@ -102,9 +102,10 @@ TEST(GradScaler, TrainsAsPyTorchDoes) {
 }
 
 TEST(GradScaler, UnscalesToTheLastBit) {
-  const Value all = recorded();
-  for (const Value& row : all.find("unscaled")->items()) {
-    const Tensor grad = row.items()[0].as_tensor(), expected = row.items()[1].as_tensor();
+  const auto rows = recorded::values("optim/cases/unscaling");
+  ASSERT_EQ(rows.size(), 3U);
+  for (const Value& row : rows) {
+    const Tensor grad = row.find("grad")->as_tensor(), expected = row.find("unscaled")->as_tensor();
     const Tensor parameter = zeros(grad.shape(), {.dtype = grad.dtype()}).requires_grad_();
     parameter.set_grad(grad.clone());
     optim::SGD optimizer({parameter});

@@ -1,10 +1,11 @@
-// Schedules beside those of PyTorch (fixtures/schedules.pth, by make_schedules.py), bit by bit.
+// Schedules beside those of PyTorch (cases/schedules.cases), bit by bit.
 #include <cmath>
 #include <functional>
 #include <map>
 #include <memory>
 
 #include "support/matchers.h"
+#include "support/recorded.h"
 #include "support/temp_dir.h"
 #include "support/warnings.h"
 #include "tenon/tenon.h"
@@ -45,7 +46,7 @@ using Warm = CosineAnnealingWarmRestarts;
 
 double real(std::int64_t epoch) { return static_cast<double>(epoch); }
 
-// Under the names of make_schedules.py.
+// Under the names of tests/record/schedules.py.
 const std::map<std::string, Make>& makers() {
   static const std::map<std::string, Make> all{
       {"StepLR", [](auto& o) { return make<StepLR>(o, 3); }},
@@ -338,19 +339,17 @@ Value as_read(const Value& value) {
 
 class Schedules : public testing::Test {
  protected:
-  Schedules() : recorded(load(TENON_SOURCE_DIR "/tests/optim/fixtures/schedules.pth")) {}
-
   void for_all(const std::function<void(const std::string& name, const Value& one)>& body) const {
     const Warnings nobody_hears;
-    const auto cases = recorded.find("cases")->entries();
-    ASSERT_EQ(cases.size(), makers().size());
-    for (const auto& [name, one] : cases) body(name.as_string(), one);
+    ASSERT_EQ(blocks.size() - 1, makers().size());
+    for (std::size_t i = 1; i < blocks.size(); ++i)
+      body(blocks[i].find("name")->as_string(), blocks[i]);
   }
-  const Value& metrics() const { return *recorded.find("metrics"); }
+  const Value& metrics() const { return *blocks.at(0).find("metrics"); }
 
   static constexpr std::int64_t kEpochs = 100;
   static constexpr std::int64_t kStates[] = {0, 1, 7, 50, 100};
-  Value recorded;
+  const std::vector<Value> blocks = recorded::values("optim/cases/schedules");
 };
 
 TEST_F(Schedules, AreThoseOfPyTorchWithTheirStateDicts) {
@@ -394,7 +393,7 @@ TEST_F(Schedules, GoToAnEpochByTheClosedForm) {
     if (one.find("jumps")->is_none()) return;
     const Training run(name);
     std::int64_t row = 0;
-    for (const Value& epoch : recorded.find("jumps")->items()) {
+    for (const Value& epoch : blocks.at(0).find("jumps")->items()) {
       run.scheduler->step(epoch.as_int());
       run.expect(one.find("jumps")->as_tensor(), row++);
       run.scheduler->step();

@@ -1,8 +1,9 @@
-// Steps of optimizers beside those that PyTorch took (fixtures/steps.pth, by make_steps.py).
+// Steps of optimizers beside those that PyTorch took (cases/steps.cases).
 #include <memory>
 
 #include "support/matchers.h"
 #include "support/near.h"
+#include "support/recorded.h"
 #include "tenon/tenon.h"
 
 namespace tenon::optim {
@@ -10,7 +11,7 @@ namespace {
 
 const std::vector<Shape> kShapes{{5, 7}, {33}, {3, 4}, {2, 3, 4, 5}, {}, {3}};
 
-// The tensors of make_steps.py's views().
+// The tensors of tests/record/steps.py's views().
 std::vector<Tensor> views(const Tensor& flat) {
   std::vector<Tensor> parts;
   std::int64_t at = 0;
@@ -147,8 +148,7 @@ struct Case {
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  const Value recorded = load(TENON_SOURCE_DIR "/tests/optim/fixtures/steps.pth");
-  for (const Value& one : recorded.items()) all.emplace_back(one);
+  for (const Value& one : recorded::values("optim/cases/steps")) all.emplace_back(one);
   return all;
 }
 

@@ -1,4 +1,4 @@
-// Layers and functions by name, made from the words of a case (tests/interop/spec.py).
+// Layers and functions by name, made from the words of a case (tests/record/parity/spec.py).
 #pragma once
 
 #include <functional>

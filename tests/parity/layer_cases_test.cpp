@@ -184,7 +184,7 @@ void expect_same(const std::string& file) {
 
 TEST(ParityLayers, EveryLayerDoesWhatPyTorchDoes) { expect_same("every_layer"); }
 
-// Beside the exact results, and never further off than what tests/interop/spec.py allows.
+// Beside the exact results, and never further off than what tests/record/parity/spec.py allows.
 TEST(ParityLayers, EveryLayerWorksInSixteenBits) { expect_same("narrow_layers"); }
 
 }  // namespace
