@@ -46,11 +46,13 @@ std::optional<Value> dispatched(const OpCall& call, const std::string& name) {
   return std::nullopt;
 }
 
-class FirstTensor : public Wrapper<FirstTensor> {
+// What FirstTensor and OtherTensor have in common, which is all but their class.
+template <class Self>
+class Holder : public Wrapper<Self> {
  public:
-  explicit FirstTensor(Tensor payload) : Wrapper(payload), elem(std::move(payload)) {}
+  explicit Holder(Tensor payload) : Wrapper<Self>(payload), elem(std::move(payload)) {}
   std::optional<Value> dispatch(const OpCall& call) const override {
-    return dispatched(call, type_name());
+    return dispatched(call, this->type_name());
   }
   std::optional<Tensor> module_load(const Tensor& dest, const Tensor& src,
                                     bool assign) const override {
@@ -61,20 +63,13 @@ class FirstTensor : public Wrapper<FirstTensor> {
   }
   Tensor elem;
 };
-class OtherTensor final : public Wrapper<OtherTensor> {
+class FirstTensor : public Holder<FirstTensor> {
  public:
-  explicit OtherTensor(Tensor payload) : Wrapper(payload), elem(std::move(payload)) {}
-  std::optional<Value> dispatch(const OpCall& call) const override {
-    return dispatched(call, type_name());
-  }
-  std::optional<Tensor> module_load(const Tensor& dest, const Tensor& src,
-                                    bool assign) const override {
-    return loaded(dest, src, assign);
-  }
-  void for_each_payload(const std::function<void(const Tensor&)>& visit) const override {
-    visit(elem);
-  }
-  Tensor elem;
+  using Holder::Holder;
+};
+class OtherTensor final : public Holder<OtherTensor> {
+ public:
+  using Holder::Holder;
 };
 class DerivedTensor final : public Wrapper<DerivedTensor, FirstTensor> {
  public:

@@ -1,6 +1,8 @@
 // Attention layers and transformers beside PyTorch's.
 #include "tenon/nn/transformer.h"
 
+#include <sstream>
+
 #include "nn/names.h"
 #include "nn/recorded_layers.h"
 #include "support/gradcheck.h"
@@ -330,26 +332,32 @@ TEST(Transformers, HaveTheNamesOfPyTorch) {
 }
 
 TEST(Transformers, SayWhatTheyAre) {
+  const std::string layers = R"(  (layers): ModuleList(
+    (0-1): 2 x TransformerEncoderLayer(
+      (self_attn): MultiheadAttention(
+        (out_proj): NonDynamicallyQuantizableLinear(in_features=8, out_features=8, bias=True)
+      )
+      (linear1): Linear(in_features=8, out_features=16, bias=True)
+      (dropout): Dropout(p=0.1, inplace=False)
+      (linear2): Linear(in_features=16, out_features=8, bias=True)
+      (norm1): LayerNorm((8,), eps=1e-05, elementwise_affine=True, bias=True)
+      (norm2): LayerNorm((8,), eps=1e-05, elementwise_affine=True, bias=True)
+      (dropout1): Dropout(p=0.1, inplace=False)
+      (dropout2): Dropout(p=0.1, inplace=False)
+    )
+  )
+)";
+  EXPECT_EQ(TransformerEncoder(TransformerEncoderLayer(8, 2, {.dim_feedforward = 16}), 2).repr(),
+            "TransformerEncoder(\n" + layers + ")");
+  // Inside of a transformer the same, two columns further to the right.
+  std::string inside;
+  std::istringstream lines(layers);
+  for (std::string line; std::getline(lines, line);) inside += "  " + line + "\n";
   EXPECT_EQ(
       Transformer(8, 2, {.num_encoder_layers = 2, .num_decoder_layers = 2, .dim_feedforward = 16})
           .repr(),
-      R"(Transformer(
-  (encoder): TransformerEncoder(
-    (layers): ModuleList(
-      (0-1): 2 x TransformerEncoderLayer(
-        (self_attn): MultiheadAttention(
-          (out_proj): NonDynamicallyQuantizableLinear(in_features=8, out_features=8, bias=True)
-        )
-        (linear1): Linear(in_features=8, out_features=16, bias=True)
-        (dropout): Dropout(p=0.1, inplace=False)
-        (linear2): Linear(in_features=16, out_features=8, bias=True)
-        (norm1): LayerNorm((8,), eps=1e-05, elementwise_affine=True, bias=True)
-        (norm2): LayerNorm((8,), eps=1e-05, elementwise_affine=True, bias=True)
-        (dropout1): Dropout(p=0.1, inplace=False)
-        (dropout2): Dropout(p=0.1, inplace=False)
-      )
-    )
-    (norm): LayerNorm((8,), eps=1e-05, elementwise_affine=True, bias=True)
+      "Transformer(\n  (encoder): TransformerEncoder(\n" + inside +
+          R"(    (norm): LayerNorm((8,), eps=1e-05, elementwise_affine=True, bias=True)
   )
   (decoder): TransformerDecoder(
     (layers): ModuleList(
@@ -372,23 +380,6 @@ TEST(Transformers, SayWhatTheyAre) {
       )
     )
     (norm): LayerNorm((8,), eps=1e-05, elementwise_affine=True, bias=True)
-  )
-))");
-  EXPECT_EQ(TransformerEncoder(TransformerEncoderLayer(8, 2, {.dim_feedforward = 16}), 2).repr(),
-            R"(TransformerEncoder(
-  (layers): ModuleList(
-    (0-1): 2 x TransformerEncoderLayer(
-      (self_attn): MultiheadAttention(
-        (out_proj): NonDynamicallyQuantizableLinear(in_features=8, out_features=8, bias=True)
-      )
-      (linear1): Linear(in_features=8, out_features=16, bias=True)
-      (dropout): Dropout(p=0.1, inplace=False)
-      (linear2): Linear(in_features=16, out_features=8, bias=True)
-      (norm1): LayerNorm((8,), eps=1e-05, elementwise_affine=True, bias=True)
-      (norm2): LayerNorm((8,), eps=1e-05, elementwise_affine=True, bias=True)
-      (dropout1): Dropout(p=0.1, inplace=False)
-      (dropout2): Dropout(p=0.1, inplace=False)
-    )
   )
 ))");
 }

@@ -3,6 +3,7 @@
 
 #include "support/gradcheck.h"
 #include "support/matchers.h"
+#include "support/threads.h"
 #include "tenon/tenon.h"
 
 namespace tenon {
@@ -114,19 +115,12 @@ TEST(BatchNorm, HasTheGradientsDifferencesSay) {
 TEST(BatchNorm, IsTheSameOnAnyNumberOfThreads) {
   for (const Shape& shape : {Shape({900, 40}), Shape({6, 20, 30, 10})}) {
     const Tensor x = sample(shape).to(float32);
-    const auto run = [&] {
+    expect_same_on_any_threads([&] {
       const Tensor a = wanted(x), v = wanted(ones({shape[1]}));
       const Tensor y = batch_norm(a, {}, {}, {.weight = v, .training = true});
       y.backward({.gradient = y.detach().sin()});
       return std::vector<Tensor>{y.detach(), a.grad(), v.grad()};
-    };
-    const auto before = get_num_threads();
-    set_num_threads(1);
-    const auto one = run();
-    set_num_threads(5);
-    const auto five = run();
-    set_num_threads(before);
-    for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(equal(one[i], five[i])) << i;
+    });
   }
 }
 

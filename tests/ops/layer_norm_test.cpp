@@ -3,6 +3,7 @@
 
 #include "support/gradcheck.h"
 #include "support/matchers.h"
+#include "support/threads.h"
 #include "tenon/tenon.h"
 
 namespace tenon {
@@ -101,19 +102,12 @@ TEST(LayerNorm, GivesSixteenBitGradients) {
 
 TEST(LayerNorm, IsTheSameOnAnyNumberOfThreads) {
   const Tensor x = sample({700, 130}).to(float32), w = sample({130}, 1).to(float32);
-  const auto run = [&] {
+  expect_same_on_any_threads([&] {
     const Tensor a = wanted(x), v = wanted(w), b = wanted(w);
     const Tensor y = layer_norm(a, 130, {.weight = v, .bias = b});
     y.backward({.gradient = y.detach().sin()});
     return std::vector<Tensor>{y.detach(), a.grad(), v.grad(), b.grad()};
-  };
-  const auto before = get_num_threads();
-  set_num_threads(1);
-  const auto one = run();
-  set_num_threads(5);
-  const auto five = run();
-  set_num_threads(before);
-  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(equal(one[i], five[i])) << i;
+  });
 }
 
 TEST(LayerNorm, TakesWhatHasNoElements) {

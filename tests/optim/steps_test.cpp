@@ -25,83 +25,69 @@ std::vector<Tensor> views(const Tensor& flat) {
   return parts;
 }
 
-class Options {
- public:
-  explicit Options(const Value& dict) : dict_(dict) {}
-  void read(const char* name, double& field) const {
-    if (const Value* value = dict_.find(name)) field = value->as_real();
-  }
-  void read(const char* name, bool& field) const {
-    if (const Value* value = dict_.find(name)) field = value->as_bool();
-  }
-  void read(const char* name, std::pair<double, double>& field) const {
-    if (const Value* value = dict_.find(name))
-      field = {value->items()[0].as_real(), value->items()[1].as_real()};
-  }
-
- private:
-  Value dict_;
+// An option by its name in PyTorch.
+template <class T, class O>
+struct Field {
+  const char* name;
+  T O::* place;
 };
+template <class T, class O>
+Field(const char*, T O::*) -> Field<T, O>;
 
-template <class O>
-void read_adam(const Options& from, O& options) {
-  from.read("lr", options.lr);
-  from.read("betas", options.betas);
-  from.read("eps", options.eps);
-  from.read("weight_decay", options.weight_decay);
-  from.read("amsgrad", options.amsgrad);
-  from.read("maximize", options.maximize);
+void read(const Value& value, double& option) { option = value.as_real(); }
+void read(const Value& value, bool& option) { option = value.as_bool(); }
+void read(const Value& value, std::pair<double, double>& option) {
+  option = {value.items()[0].as_real(), value.items()[1].as_real()};
+}
+
+// An optimizer of two groups, with the options that the dict has.
+template <class O, class Group, class Options, class... F>
+std::unique_ptr<Optimizer> made(const Value& dict, const std::vector<Tensor>& p, F... fields) {
+  Options options;
+  const auto take = [&](const auto& field) {
+    if (const Value* value = dict.find(field.name)) read(*value, options.*field.place);
+  };
+  (take(fields), ...);
+  return std::make_unique<O>(std::vector<Group>{{.params = {p[0], p[1], p[2]}},
+                                                {.params = {p[3], p[4], p[5]}, .lr = 0.02}},
+                             options);
+}
+
+template <class O, class Group, class Options, class... F>
+std::unique_ptr<Optimizer> made_adam(const Value& dict, const std::vector<Tensor>& p, F... more) {
+  return made<O, Group, Options>(
+      dict, p, Field{"lr", &Options::lr}, Field{"betas", &Options::betas},
+      Field{"eps", &Options::eps}, Field{"weight_decay", &Options::weight_decay},
+      Field{"amsgrad", &Options::amsgrad}, Field{"maximize", &Options::maximize}, more...);
 }
 
 std::unique_ptr<Optimizer> make(const std::string& name, const Value& dict,
                                 const std::vector<Tensor>& p) {
-  const Options from(dict);
-  const Params first{p[0], p[1], p[2]}, second{p[3], p[4], p[5]};
   if (name == "SGD") {
-    SGDOptions options;
-    from.read("lr", options.lr);
-    from.read("momentum", options.momentum);
-    from.read("dampening", options.dampening);
-    from.read("weight_decay", options.weight_decay);
-    from.read("nesterov", options.nesterov);
-    from.read("maximize", options.maximize);
-    return std::make_unique<SGD>(
-        std::vector<SGDGroup>{{.params = first}, {.params = second, .lr = 0.02}}, options);
+    using O = SGDOptions;
+    return made<SGD, SGDGroup, O>(dict, p, Field{"lr", &O::lr}, Field{"momentum", &O::momentum},
+                                  Field{"dampening", &O::dampening},
+                                  Field{"weight_decay", &O::weight_decay},
+                                  Field{"nesterov", &O::nesterov}, Field{"maximize", &O::maximize});
   }
   if (name == "Adam") {
-    AdamOptions options;
-    read_adam(from, options);
-    from.read("decoupled_weight_decay", options.decoupled_weight_decay);
-    return std::make_unique<Adam>(
-        std::vector<AdamGroup>{{.params = first}, {.params = second, .lr = 0.02}}, options);
+    return made_adam<Adam, AdamGroup, AdamOptions>(
+        dict, p, Field{"decoupled_weight_decay", &AdamOptions::decoupled_weight_decay});
   }
-  if (name == "AdamW") {
-    AdamWOptions options;
-    read_adam(from, options);
-    return std::make_unique<AdamW>(
-        std::vector<AdamWGroup>{{.params = first}, {.params = second, .lr = 0.02}}, options);
-  }
+  if (name == "AdamW") return made_adam<AdamW, AdamWGroup, AdamWOptions>(dict, p);
   if (name == "Adagrad") {
-    AdagradOptions options;
-    from.read("lr", options.lr);
-    from.read("lr_decay", options.lr_decay);
-    from.read("weight_decay", options.weight_decay);
-    from.read("initial_accumulator_value", options.initial_accumulator_value);
-    from.read("eps", options.eps);
-    from.read("maximize", options.maximize);
-    return std::make_unique<Adagrad>(
-        std::vector<AdagradGroup>{{.params = first}, {.params = second, .lr = 0.02}}, options);
+    using O = AdagradOptions;
+    return made<Adagrad, AdagradGroup, O>(
+        dict, p, Field{"lr", &O::lr}, Field{"lr_decay", &O::lr_decay},
+        Field{"weight_decay", &O::weight_decay},
+        Field{"initial_accumulator_value", &O::initial_accumulator_value}, Field{"eps", &O::eps},
+        Field{"maximize", &O::maximize});
   }
-  RMSpropOptions options;
-  from.read("lr", options.lr);
-  from.read("alpha", options.alpha);
-  from.read("eps", options.eps);
-  from.read("weight_decay", options.weight_decay);
-  from.read("momentum", options.momentum);
-  from.read("centered", options.centered);
-  from.read("maximize", options.maximize);
-  return std::make_unique<RMSprop>(
-      std::vector<RMSpropGroup>{{.params = first}, {.params = second, .lr = 0.02}}, options);
+  using O = RMSpropOptions;
+  return made<RMSprop, RMSpropGroup, O>(
+      dict, p, Field{"lr", &O::lr}, Field{"alpha", &O::alpha}, Field{"eps", &O::eps},
+      Field{"weight_decay", &O::weight_decay}, Field{"momentum", &O::momentum},
+      Field{"centered", &O::centered}, Field{"maximize", &O::maximize});
 }
 
 Tensor flattened(const std::vector<Tensor>& tensors, DType dtype) {
