@@ -194,6 +194,29 @@ TEST(InitDirac, PutsAOneInTheMiddleOfEachChannelsKernel) {
   EXPECT_EQ(tall[1][1][1][1][1].item<double>(), 1);
 }
 
+TEST(InitDirac, MakesAConvolutionThatReturnsTheChannelsOfEachGroup) {
+  manual_seed(2);
+  for (const std::int64_t groups : {1, 2, 3}) {
+    const Tensor x = randn({2, groups * 3, 7}), image = randn({2, groups * 3, 7, 5});
+    const Tensor volume = randn({2, groups * 3, 4, 3, 5});
+    const auto weight = [&](Dims kernel) {
+      Dims shape{groups * 4, 3};
+      for (const std::int64_t size : kernel) shape.push_back(size);
+      return init::dirac_(full(shape, 7.), {.groups = groups});
+    };
+    for (const auto& [in, out] :
+         {std::pair(x, conv1d(x, weight({3}), {.padding = 1, .groups = groups})),
+          {image, conv2d(image, weight({3, 3}), {.padding = 1, .groups = groups})},
+          {volume, conv3d(volume, weight({3, 3, 3}), {.padding = 1, .groups = groups})}}) {
+      for (std::int64_t g = 0; g < groups; ++g) {
+        EXPECT_TRUE(equal(out.narrow(1, g * 4, 3), in.narrow(1, g * 3, 3)))
+            << g << " of " << groups;
+        EXPECT_EQ(out.select(1, g * 4 + 3).abs().sum().item<double>(), 0) << g << " of " << groups;
+      }
+    }
+  }
+}
+
 TEST(InitTruncNormal, StaysInsideItsBounds) {
   manual_seed(1);
   for (const DType dtype : {float32, float64, float16, bfloat16}) {
