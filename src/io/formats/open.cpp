@@ -83,9 +83,10 @@ std::vector<Claimed> claims_on(const Beginning& beginning) {
   std::vector<Claimed> claims;
   for (const Format* format : kFormats) {
     const Claim claim = format->claim(beginning);
-    if (claim != Claim::none) claims.push_back({claim, format});
+    if (claim == Claim::none) continue;
+    const auto less_sure = [&](const Claimed& other) { return other.claim < claim; };
+    claims.insert(std::ranges::find_if(claims, less_sure), {claim, format});
   }
-  std::ranges::stable_sort(claims, std::ranges::greater(), &Claimed::claim);
   return claims;
 }
 
