@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
+#include <deque>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "base/warn.h"
@@ -20,12 +21,23 @@ constexpr const char* kDuring = "the scheduler took a step";
 constexpr const char* kSaving = "state_dict() was running";
 constexpr const char* kLoading = "load_state_dict() was running";
 
-void with_guards_on(std::span<const void* const> subjects, const char* during,
-                    const std::function<void(const Guard&)>& f) {
-  const Guard guard(subjects.front(), during);
-  if (subjects.size() == 1) return f(guard);
-  with_guards_on(subjects.subspan(1), during, f);
-}
+// One for each of several objects, as on the stack: the last one goes first. A scheduler may have
+// more parts than the stack has room for.
+class Guards {
+ public:
+  Guards() = default;
+  Guards(const Guards&) = delete;
+  Guards& operator=(const Guards&) = delete;
+  ~Guards() {
+    while (!all_.empty()) all_.pop_back();
+  }
+  const Guard& add(const void* subject, const char* during) {
+    return all_.emplace_back(subject, during);
+  }
+
+ private:
+  std::deque<Guard> all_;  // which moves none
+};
 
 }  // namespace
 
@@ -45,14 +57,16 @@ std::vector<LRScheduler*> LRScheduler::parts() const { return {}; }
 void LRScheduler::with_guards(const char* during,
                               const std::function<void(const Guard&)>& f) const {
   std::vector<const LRScheduler*> all{this};
+  std::unordered_set<const LRScheduler*> known{this};
   for (std::size_t i = 0; i < all.size(); ++i) {
     for (const LRScheduler* inner : all[i]->parts()) {
-      if (inner != nullptr && std::ranges::find(all, inner) == all.end()) all.push_back(inner);
+      if (inner != nullptr && known.insert(inner).second) all.push_back(inner);
     }
   }
-  std::vector<const void*> subjects{optimizer_};
-  subjects.insert(subjects.end(), all.begin(), all.end());
-  with_guards_on(subjects, during, f);
+  Guards guards;
+  guards.add(optimizer_, during);
+  for (std::size_t i = 0; i + 1 < all.size(); ++i) guards.add(all[i], during);
+  f(guards.add(all.back(), during));
 }
 
 void LRScheduler::initial_step() {

@@ -286,6 +286,17 @@ TEST(Schedulers, PlateauTakesTensorsAndNeedsMetrics) {
   expect_error<NotImplementedError>([&] { (void)any.get_lr(); }, "use get_last_lr()");
 }
 
+// Each part is guarded while user code may destroy it.
+TEST(Schedulers, AChainHasMorePartsThanTheStackHasRoomFor) {
+  const auto o = sgd();
+  std::vector<SchedulerPart> parts;
+  for (int i = 0; i < 60'000; ++i) parts.push_back(std::make_shared<StepLR>(*o, 1));
+  ChainedScheduler chain(parts);
+  const Value state = chain.state_dict();
+  EXPECT_EQ(state.find("_schedulers")->items().size(), 60'000u);
+  chain.load_state_dict(state);
+}
+
 TEST(Schedulers, SequencesAndChainsRefusePartsThatDoNotFit) {
   const auto held = sgd(), other = sgd();
   SGD& o = *held;
