@@ -159,5 +159,23 @@ TEST(ConvertSize, WhatIsDeflatedCountsAsItIsStored) {
   }
 }
 
+// What we write is converted back, whatever it is: many tensors are more names than bytes. (Parts of
+// it that only the notes needed are let go of.)
+TEST(ConvertSize, ManyTensorsOfAFewBytesCostNoMoreThanTheirNamesWarrant) {
+  const TempDir dir;
+  StateDict state;
+  for (int i = 0; i < 20'000; ++i) state.set("t" + std::to_string(i), zeros({2}));
+  save(state, dir.file("a.pth"), {.durable = false});
+  ConvertOptions options;
+  options.save.durable = false;
+  convert(dir.file("a.pth"), dir.file("b.safetensors"), options);
+  options.limits.memory = std::uint64_t{7} << 20;  // the rest is for each byte of the file
+  convert(dir.file("b.safetensors"), dir.file("c.pth"), options);
+  EXPECT_EQ(load(dir.file("c.pth")).entries().size(), 20'000u);
+  save(state, dir.file("d"), {.shard_size = 100'000, .durable = false});
+  convert(dir.file("d"), dir.file("e.pth"), options);
+  EXPECT_EQ(load(dir.file("e.pth")).entries().size(), 20'000u);
+}
+
 }  // namespace
 }  // namespace tenon

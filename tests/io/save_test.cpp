@@ -68,6 +68,23 @@ Value everything() {
        {"wanted", wanted}});
 }
 
+// As torch.save, which remembers none; one that comes again would make a large file of a small one.
+TEST(Save, LongIntegersAreRememberedOnlyWhereTheyAreShared) {
+  const std::string bytes(300, '\x11');
+  const auto after_it = [&](const Value& tree) {
+    const auto file = save_to_memory(tree);
+    const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+    EXPECT_EQ(text.find(bytes), text.rfind(bytes));
+    return text.at(text.find(bytes) + bytes.size());
+  };
+  Value integer = Value::big_integer(bytes);
+  const Value shared = Value::list({integer, integer});
+  EXPECT_EQ(after_it(shared), 'q');  // BINPUT
+  integer = Value();
+  const Value once = Value::list({Value::big_integer(bytes)});
+  EXPECT_EQ(after_it(once), 'a');  // APPEND
+}
+
 class SavedFixture : public testing::TestWithParam<const char*> {};
 
 TEST_P(SavedFixture, IsWrittenByteForByteAsByPyTorch) {

@@ -113,6 +113,9 @@ class IndexDocument final : public Document {
   }
 
   std::string_view format() const noexcept override { return "index"; }
+  void let_go(ReadMeter& meter) noexcept override {
+    for (const auto& [name, shard] : shards_) shard->let_go(meter);
+  }
   bool has_checksums() const noexcept override {
     return std::all_of(shards_.begin(), shards_.end(),
                        [](const auto& shard) { return shard.second->has_checksums(); });

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <utility>
 
 #include "base/checked.h"
 #include "base/stored_dtype.h"
@@ -207,6 +208,11 @@ class SafetensorsDocument final : public Document {
   }
 
   std::string_view format() const noexcept override { return "safetensors"; }
+  // The names of entries stay: those of storages are theirs.
+  void let_go(ReadMeter& meter) noexcept override {
+    ours_.reset();
+    meter.release(std::exchange(ours_cost_, 0));
+  }
   bool has_checksums() const noexcept override { return false; }
 
   Value build(Builder& builder, ReadMeter& meter) const override {
@@ -339,7 +345,9 @@ class SafetensorsDocument final : public Document {
     std::vector<StoredTensor> stored;
     for (const Entry& entry : entries_)
       stored.push_back({entry.name, &entry.tensor, entry.end - entry.begin});
+    const std::uint64_t before = opening().held();
     ours_ = SafetensorsNotes::read(stored, tensors, values, opening());
+    ours_cost_ = opening().held() - before;
     if (!ours_) return;
     if (ours_->added_format())
       std::erase_if(others, [](const auto& note) { return note.first == Value("format"); });
@@ -356,6 +364,7 @@ class SafetensorsDocument final : public Document {
   std::vector<Entry> entries_;
   std::vector<Value::Entry> notes_;
   std::optional<SafetensorsNotes> ours_;
+  std::uint64_t ours_cost_ = 0;
   std::set<std::string, std::less<>> aliases_;  // names of tensors in the bytes of others
   std::vector<bool> larger_;  // of entries: whether a tensor in their bytes has larger elements
 };

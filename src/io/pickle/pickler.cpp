@@ -136,7 +136,10 @@ class Pickler {
   }
   void big_integer(const std::string& bytes, const void* identity) {
     check_written_integer(bytes);
-    out_.big_integer(bytes, identity);
+    // Python writes one out in every place. One that is shared is remembered, so that a file does
+    // not grow; others are as torch.save writes them.
+    const bool shared = static_cast<const RefCounted*>(identity)->use_count() > 1;
+    out_.big_integer(bytes, shared ? identity : nullptr);
   }
   // Behind the function and its n arguments.
   void call(std::size_t n, const void* identity) {
