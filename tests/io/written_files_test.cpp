@@ -336,7 +336,12 @@ TEST(WrittenFiles, KeysOfMetadataAreThoseThatAreRead) {
 std::vector<fs::path> files_below(const fs::path& folder) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (!entry.is_symlink() && entry.is_regular_file()) files.push_back(entry.path());
+    if (entry.is_symlink() || !entry.is_regular_file()) continue;
+#ifdef TENON_SANITIZED
+    // The larger ones are the same code more often, in a minute; other builds look at them.
+    if (entry.file_size() > 200'000) continue;
+#endif
+    files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   return files;
