@@ -124,7 +124,7 @@ std::string help_about_formats() {
   for (const FileFormat format : FileFormat::all()) {
     const auto own = format.endings();
     if (own.empty()) continue;
-    // In the opposite order.
+    // In front, so that .safetensors, the last by name, comes first.
     const std::string list = listed({own.begin(), own.end()}, " and ");
     endings = endings.empty() ? list : list + ", or " + endings;
   }

@@ -9,11 +9,12 @@ execute_process(COMMAND ${PROGRAM} --gtest_list_tests WORKING_DIRECTORY ${DIRECT
 if(failed)
   message(FATAL_ERROR "${PROGRAM} does not list its tests: ${failed}")
 endif()
+get_filename_component(program ${PROGRAM} NAME)
 # A suite begins its line, "Suite." or "Prefix/Suite/0.  # TypeParam = ...": its tests are indented.
 string(REGEX MATCHALL "(^|\n)[A-Za-z0-9_/]+\\.[^\n]*" suites "${listed}")
 foreach(suite IN LISTS suites)
   string(REGEX MATCH "[A-Za-z0-9_/]+\\." suite "${suite}")
-  string(REGEX REPLACE "\\.$" "" name "${suite}")
+  string(REGEX REPLACE "\\.$" "" name "${program}.${suite}")  # several programs have a suite of one name
   add_test("${name}" ${PROGRAM} "--gtest_filter=${suite}*" --gtest_brief=1)
   set_tests_properties("${name}" PROPERTIES TIMEOUT 900 WORKING_DIRECTORY ${DIRECTORY})
 endforeach()

@@ -91,15 +91,22 @@ std::mutex& lock_of(const Body& leaf) {
   return locks[(reinterpret_cast<std::uintptr_t>(&leaf) / 64) % locks.size()];
 }
 
-// What runs code of others (a class's own addition, or one that is recorded) does so without the
-// lock, and again if another thread was quicker.
+// What runs code of others (a class's own addition, a device's backend, or an addition that is
+// recorded) does so without the lock, and again if another thread was quicker. On a device the grad
+// that is there is added to in place, as whoever holds it expects; the device orders what several
+// threads add.
 void add_unlocked(const AccumulateGrad& node, detail::AutogradMeta& meta, Tensor&& grad) {
   Body& leaf = node.leaf();
+  const bool in_place = !is_grad_enabled() && !leaf.is_wrapper() && !grad.body().is_wrapper();
   for (;;) {
     Tensor before;
     {
       const std::lock_guard lock(lock_of(leaf));
       before = meta.grad;
+    }
+    if (in_place && before.defined() && !before.body().is_wrapper()) {
+      before.add_(grad);
+      return node.check_not_poisoned();
     }
     Tensor sum = before.defined() ? before + grad : first_grad(leaf, Tensor(grad));
     node.check_not_poisoned();
@@ -123,13 +130,14 @@ void accumulate(const AccumulateGrad& node, Tensor&& grad) {
   detail::AutogradMeta& meta = BodyEditor::need_autograd(leaf);
   // Frozen since it was recorded.
   if (!meta.requires_grad) return;
-  const auto is_wrapper = [](const Tensor& tensor) {
-    return tensor.defined() && tensor.body().is_wrapper();
+  const auto runs_user_code = [](const Tensor& tensor) {
+    return tensor.defined() && (tensor.body().is_wrapper() || tensor.device().has_backend());
   };
-  bool alone = is_grad_enabled() || leaf.is_wrapper() || is_wrapper(grad);
+  bool alone = is_grad_enabled() || leaf.is_wrapper() || leaf.layout().device.has_backend() ||
+               runs_user_code(grad);
   if (!alone) {
     const std::lock_guard lock(lock_of(leaf));
-    alone = is_wrapper(meta.grad);
+    alone = runs_user_code(meta.grad);
     if (!alone && meta.grad.defined()) {
       // In place, as whoever holds the grad expects it to be.
       meta.grad.add_(grad);

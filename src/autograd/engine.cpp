@@ -79,7 +79,9 @@ void Engine::count_dependencies() {
   std::vector<Node*> stack;
   const auto visit = [&](Node* node) {
     State& state = states_[node];
-    if (!std::exchange(state.seen, true)) stack.push_back(node);
+    if (std::exchange(state.seen, true)) return;
+    state.node = Ref<Node>::share(node);
+    stack.push_back(node);
   };
   for (const Edge& root : roots_) visit(root.node.get());
   while (!stack.empty()) {
@@ -169,18 +171,19 @@ void Engine::run_one(Node& node, State state) {
 }
 
 void Engine::pass_on(Node& node, std::vector<Tensor>&& grads) {
-  const std::vector<Edge>& edges = node.next_edges();
-  if (grads.size() != edges.size()) {
+  if (grads.size() != node.next_edges().size()) {
     throw AutogradError(concat("Function ", node.name(), " returned ", grads.size(),
-                               " gradients, and has ", edges.size(), " arguments"));
+                               " gradients, and has ", node.next_edges().size(), " arguments"));
   }
-  for (std::size_t i = 0; i < edges.size(); ++i) {
-    Node* next = edges[i].node.get();
-    if (next == nullptr) continue;
-    State& state = states_[next];
+  // Adding up may run user code, which may set other edges: a new one leads to no counted node.
+  for (std::size_t i = 0; i < node.next_edges().size() && i < grads.size(); ++i) {
+    const Edge edge = node.next_edges()[i];
+    const auto found = edge.node ? states_.find(edge.node.get()) : states_.end();
+    if (found == states_.end()) continue;
+    State& state = found->second;  // stays where it is while others are added
     if (grads[i].defined() && (!selective_ || state.needed))
-      add(edges[i], fitted(node, i, std::move(grads[i])));
-    if (--state.dependencies == 0) ready_.push(next);
+      add(edge, fitted(node, i, std::move(grads[i])));
+    if (--state.dependencies == 0) ready_.push(edge.node.get());
   }
 }
 

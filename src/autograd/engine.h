@@ -32,6 +32,7 @@ class Engine {
     Tensor* into;
   };
   struct State {
+    Ref<Node> node;  // a hook may take it out of the graph
     std::uint32_t dependencies = 0;
     bool seen = false;
     bool needed = false;   // it leads to a target

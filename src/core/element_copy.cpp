@@ -1,7 +1,9 @@
 #include "core/element_copy.h"
 
+#include "base/text.h"
 #include "core/alias.h"
 #include "kernels/copy.h"
+#include "tenon/error.h"
 #include "tenon/extend/device_backend.h"
 
 namespace tenon {
@@ -25,8 +27,14 @@ void copy_tensor(const Tensor& dst, const Tensor& src) {
     return copy_tensor(dst, staged);
   }
   DeviceBackend* const backend = find_backend((to.device.is_cpu() ? from : to).device.type());
-  // A backend may be user code that changes the variables it is called with.
+  // A backend may be user code that changes the variables it is called with; and in an allocation
+  // before this, the data of one of the two.
   const Tensor into = dst, out_of = src;
+  if (to.shape != from.shape) {
+    throw Error(concat("a copy between ", from.device.str(), " and ", to.device.str(),
+                       " has sizes ", bracketed(from.shape), " and ", bracketed(to.shape),
+                       ": one of the tensors was given other data while the call was running"));
+  }
   backend->copy(into, out_of);
 }
 

@@ -1,6 +1,7 @@
 #include "kernels/elementwise.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <initializer_list>
 #include <utility>
 
@@ -13,14 +14,27 @@ namespace tenon {
 
 namespace {
 
-// a > b is b < a.
-bool is_reversed(BinaryFunction function) {
-  return traits_of(function).kernel == FunctionKernel::swapped;
+// The function whose kernel is called with the operands exchanged: a > b is b < a. Itself for all
+// whose kernel is their own.
+constexpr BinaryFunction exchanged(BinaryFunction function) {
+  if (function == BinaryFunction::gt) return BinaryFunction::lt;
+  if (function == BinaryFunction::ge) return BinaryFunction::le;
+  return function;
 }
+constexpr bool is_reversed(BinaryFunction function) { return exchanged(function) != function; }
+
+constexpr bool table_agrees() {
+  for (std::size_t i = 0; i < kBinaryFunctions; ++i) {
+    const auto function = static_cast<BinaryFunction>(i);
+    if (is_reversed(function) != (traits_of(function).kernel == FunctionKernel::swapped))
+      return false;
+  }
+  return true;
+}
+static_assert(table_agrees(), "a row whose kernel is `swapped` has its function in exchanged()");
 
 BinaryRow row_of(BinaryFunction function, DType dtype) {
-  if (function == BinaryFunction::gt) function = BinaryFunction::lt;
-  if (function == BinaryFunction::ge) function = BinaryFunction::le;
+  function = exchanged(function);
   const BinaryRow simple = simple_binary_row(function, dtype);
   return simple != nullptr ? simple : math_binary_row(function, dtype);
 }

@@ -77,7 +77,18 @@ void FileLoad::stage() {
   for (LoadItem* item : one_by_one) {
     if (item->ordered) item->like = item->own.detach();
   }
-  each(by_storage(one_by_one), [this](LoadItem& item) { convert(item); });
+  // A device's memory and copies are somebody's code, and guards are those of this thread.
+  LoadItems here, on_threads;
+  for (LoadItem* item : one_by_one)
+    (item->device.has_backend() ? here : on_threads).push_back(item);
+  for (const LoadItems& group : by_storage(here)) {
+    for (LoadItem* item : group) {
+      convert(*item);
+      plan_.check_stage();
+      plan_.fail_if_wrong();
+    }
+  }
+  each(by_storage(on_threads), [this](LoadItem& item) { convert(item); });
   share_twins(one_by_one);
   at_commit_ = by_storage(in_place);
   if (verifies()) {

@@ -98,10 +98,13 @@ Tensor BatchNormBase::forward(const Tensor& input) {
   double factor = momentum.value_or(0);
   const bool tracks = training() && track_running_stats;
   if (tracks && num_batches_tracked.defined()) {
+    const detail::Guard guard(*this, "forward() was running");
     const NoGradScope unrecorded;
     num_batches_tracked->add_(1);
+    guard.check();
     if (!momentum && !num_batches_tracked->is_meta())
       factor = 1 / num_batches_tracked->item<double>();
+    guard.check();
   }
   // Without running statistics those of the input are used outside of training, too.
   const bool own = training() || (!running_mean.defined() && !running_var.defined());

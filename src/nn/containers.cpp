@@ -193,9 +193,11 @@ Tensor Sequential::forward(const Tensor& input) {
   detail::Guard guard(*this, "forward() was running");
   for (std::size_t i = 0; i < child_slots().size(); ++i) {
     // Kept while it runs: it may be replaced meanwhile.
-    Module& module = (*this)[static_cast<std::int64_t>(i)];
-    const detail::Guard kept(module, guard.during());
-    x = module.invoke(x);
+    {
+      Module& module = (*this)[static_cast<std::int64_t>(i)];
+      const detail::Guard kept(module, guard.during());
+      x = module.invoke(x);
+    }
     guard.check(detail::Guard::kChildren);
   }
   return x;

@@ -150,7 +150,8 @@ Tensor Conv::forward(const Tensor& input) {
     around.push_back(after);
   }
   options.padding = 0;
-  return convolve(dims, pad(input, around, {.mode = padding_mode}), weight, options);
+  const Tensor own_weight = weight;  // what pad() lets go of may be somebody's, who destroys this
+  return convolve(dims, pad(input, around, {.mode = padding_mode}), own_weight, options);
 }
 
 ConvTranspose::ConvTranspose(std::size_t dims, std::int64_t in, std::int64_t out,

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "tenon/error.h"
+#include "tenon/nn/guard.h"
 
 namespace tenon::nn {
 
@@ -144,8 +145,10 @@ Tensor TripletMarginWithDistanceLoss::forward(const Tensor& anchor, const Tensor
                                                .margin = margin,
                                                .swap = swap,
                                                .reduction = reduction};
+  const detail::Guard guard(*this, "forward() was running");
   if (!distance_function && distance) {
-    options.distance_function = [this](const Tensor& a, const Tensor& b) {
+    options.distance_function = [&](const Tensor& a, const Tensor& b) {
+      guard.check();  // it is called several times
       return (*distance)(a, b);
     };
   }

@@ -183,10 +183,17 @@ class Conversion {
     return fresh;
   }
 
-  // Whether a write to the tensor while it is converted is a change that would be lost: one by a
-  // device's backend, then. Operators of a user-defined tensor may write to it.
+  // The library's own functions do not write to a tensor that is no wrapper. If one was written to
+  // meanwhile, a device's backend did it, and the write would be lost.
   bool is_only_read(const Tensor& tensor) const {
     return kind_ != Kind::of_user && !tensor.body().is_wrapper();
+  }
+  // What the tensor was when it was converted; a write in the middle of that came afterwards. Where
+  // the tensor has other data now, what was made of it takes its place, as in PyTorch.
+  Seen seen(const Tensor& tensor, const Seen& before) const {
+    const Seen now = Seen::of(tensor);
+    const bool same = now.body == before.body && now.memory == before.memory;
+    return same && is_only_read(tensor) ? before : now;
   }
 
   // The function has written to its argument. That changes the version of all tensors that count
@@ -228,11 +235,11 @@ class Conversion {
       }
     }
     const bool is_parameter = slot.kind() == TensorSlot::Kind::parameter;
-    Replacement one{&slot, tree_.count(), old, {}, How::nothing, Seen::of(old)};
-    const bool only_read = is_only_read(old);
+    Replacement one{&slot, tree_.count(), old, {}, How::nothing};
+    const Seen before = Seen::of(old);
     one.fresh = converted(old);
     check();
-    if (!only_read) one.was = Seen::of(old);
+    one.was = seen(old, before);
     one.is_parameter = is_parameter;
     if (is_uninitialized(old) && !one.fresh.is(old)) {
       stage_lazy(one, is_parameter);
@@ -279,11 +286,11 @@ class Conversion {
   void stage_grad(Replacement& one, std::uint32_t index, Check check) {
     const Tensor old = one.old.grad();
     if (!old.defined()) return;
-    Grad grad{old, {}, How::nothing, Seen::of(old)};
-    const bool only_read = is_only_read(old);
+    Grad grad{old, {}, How::nothing};
+    const Seen before = Seen::of(old);
     grad.fresh = given(old, &one);
     check();
-    if (!only_read) grad.was = Seen::of(old);
+    grad.was = seen(old, before);
     if (grad.fresh.is(old)) {
       grad.fresh = {};
     } else {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "nn/batch_sizes.h"
 #include "tenon/error.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/factories.h"
@@ -26,13 +27,13 @@ Tensor tensor_of(const std::vector<std::int64_t>& numbers) {
   return made;
 }
 
-// Where each of what a permutation has moved is.
+// Where each of what a permutation, on the CPU, has moved is.
 Tensor inverted(const Tensor& permutation) {
   std::vector<std::int64_t> inverse(static_cast<std::size_t>(permutation.numel()));
   std::int64_t place = 0;
   for (const std::int64_t from : numbers_of(permutation))
     inverse[static_cast<std::size_t>(from)] = place++;
-  return tensor_of(inverse).to(permutation.device());
+  return tensor_of(inverse);
 }
 
 void check_lengths(const std::vector<std::int64_t>& lengths, std::int64_t batch) {
@@ -48,6 +49,29 @@ void check_lengths(const std::vector<std::int64_t>& lengths, std::int64_t batch)
 }
 
 }  // namespace
+
+void check_batch_sizes(std::span<const std::int64_t> sizes, std::int64_t rows) {
+  std::uint64_t total = 0;
+  const auto all = static_cast<std::uint64_t>(rows);
+  std::size_t count = 0;
+  while (count < sizes.size() && total <= all) {
+    const std::int64_t size = sizes[count];
+    if (size <= 0) {
+      throw ValueError(concat("Expected the batch_sizes of a PackedSequence to be greater than 0, ",
+                              "but batch_sizes[", count, "] is ", size));
+    }
+    if (count > 0 && size > sizes[count - 1]) {
+      throw ValueError(concat("Expected the batch_sizes of a PackedSequence not to grow, but ",
+                              "batch_sizes[", count, "] is ", size, " after ", sizes[count - 1]));
+    }
+    total += static_cast<std::uint64_t>(size);
+    ++count;
+  }
+  if (total == all && count == sizes.size()) return;
+  throw ShapeError(concat("Expected the batch_sizes of a PackedSequence to add up to the rows of ",
+                          "its data, but the first ", count, " of ", sizes.size(), " add up to ",
+                          total, ", and its data has ", rows, " rows"));
+}
 
 PackedSequence PackedSequence::to(const ToOptions& given) const {
   const ToOptions options = given;
@@ -98,7 +122,7 @@ PackedSequence pack_padded_sequence(const Tensor& given, const Dims& lengths_of_
     const auto [values, indices] = sort(tensor_of(lengths), {.descending = true});
     sorted = numbers_of(values);
     packed.sorted_indices = indices.to(input.device());
-    packed.unsorted_indices = inverted(packed.sorted_indices);
+    packed.unsorted_indices = inverted(indices).to(input.device());
     ordered = index_select(input, batch_dim, packed.sorted_indices);
   }
   if (options.batch_first) ordered = ordered.transpose(0, 1);
@@ -133,6 +157,8 @@ std::tuple<Tensor, Tensor> pad_packed_sequence(const PackedSequence& given,
   const PackedSequence sequence = given;
   const PadPackedSequenceOptions options = given_options;
   const std::vector<std::int64_t> sizes = numbers_of(sequence.batch_sizes);
+  const Tensor& data = sequence.data;
+  check_batch_sizes(sizes, data.size(0));
   const auto longest = static_cast<std::int64_t>(sizes.size());
   if (options.total_length && *options.total_length < longest) {
     throw ValueError(concat("Expected total_length to be at least the length of the longest ",
@@ -141,14 +167,14 @@ std::tuple<Tensor, Tensor> pad_packed_sequence(const PackedSequence& given,
   }
   const std::int64_t batch = sizes.empty() ? 0 : sizes.front();
   const std::int64_t total = options.total_length.value_or(longest);
-  const Tensor& data = sequence.data;
   // Each element by its row; those that are not there have one after the last.
-  std::vector<std::int64_t> rows(static_cast<std::size_t>(total * batch), data.size(0));
+  const Tensor rows = full({total, batch}, data.size(0), {.dtype = int64, .device = Device::cpu()});
+  auto* const row_of = rows.data<std::int64_t>();
   std::vector<std::int64_t> lengths(static_cast<std::size_t>(batch), 0);
   std::int64_t row = 0;
   for (std::size_t t = 0; t < sizes.size(); ++t) {
     for (std::int64_t i = 0; i < sizes[t]; ++i) {
-      rows[t * static_cast<std::size_t>(batch) + static_cast<std::size_t>(i)] = row++;
+      row_of[static_cast<std::int64_t>(t) * batch + i] = row++;
       ++lengths[static_cast<std::size_t>(i)];
     }
   }
@@ -160,7 +186,8 @@ std::tuple<Tensor, Tensor> pad_packed_sequence(const PackedSequence& given,
   shape[0] = total;
   shape.insert(1, batch);
   Tensor padded =
-      index_select(cat({data, padding}), 0, tensor_of(rows).to(data.device())).reshape(shape);
+      index_select(cat({data, padding}), 0, rows.reshape({rows.numel()}).to(data.device()))
+          .reshape(shape);
   if (options.batch_first) padded = padded.transpose(0, 1);
   const Tensor of_each = tensor_of(lengths);
   const Tensor& order = sequence.unsorted_indices;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/text.h"
 #include "base/warn.h"
+#include "nn/batch_sizes.h"
 #include "nn/recurrent_kind.h"
 #include "tenon/error.h"
 #include "tenon/extend/autocast.h"
@@ -151,18 +153,21 @@ void check_dims(const char* name, const Tensor& input, const Tensor& h, const Te
 }
 
 Dims sizes_of(const Tensor& batch_sizes) {
-  Dims sizes;
-  sizes.resize(static_cast<std::size_t>(batch_sizes.numel()));
   const Tensor packed = batch_sizes.to({.dtype = int64, .device = Device::cpu()}).contiguous();
+  Dims sizes;
+  sizes.resize(static_cast<std::size_t>(packed.numel()));
   std::copy_n(packed.data<std::int64_t>(), packed.numel(), sizes.begin());
   return sizes;
 }
 
-Sequences sequences_of(const Tensor& input, bool batch_first, const Tensor& batch_sizes) {
+// With the batch sizes of what is packed.
+Sequences sequences_of(const Tensor& input, bool batch_first,
+                       const std::optional<Dims>& batch_sizes) {
   Sequences all;
-  if (batch_sizes.defined()) {
+  if (batch_sizes) {
     all.rows = input;
-    all.batch_sizes = sizes_of(batch_sizes);
+    all.batch_sizes = *batch_sizes;
+    check_batch_sizes(all.batch_sizes, input.size(0));
     all.batch = all.batch_sizes.empty() ? 0 : all.batch_sizes[0];
     return all;
   }
@@ -189,7 +194,19 @@ std::tuple<Tensor, LSTMState> RNNBase<Signature>::run(const char* name, const Te
   // See Note [Arguments of one's own].
   const Tensor input = own_input, h = own_h, c = own_c, batch_sizes = own_sizes;
   const bool packed = batch_sizes.defined(), lstm = mode == "LSTM";
+  const detail::Guard guard(*this, "forward() was running");
+  // Before anything is asked of the others: a device's backend may give them other data.
+  const std::optional<Dims> sizes = packed ? std::optional(sizes_of(batch_sizes)) : std::nullopt;
+  guard.check();
   const auto weights = all_weights();
+  // Nothing of the layer is read from here on: the memory of a tensor that goes may be somebody's,
+  // whose code destroys the layer. The call says so at its end.
+  const RecurrentKind kind = kind_of(mode);
+  const std::int64_t layers = num_layers, width = input_size, hidden = hidden_size,
+                     directions = bidirectional ? 2 : 1,
+                     given = proj_size > 0 ? proj_size : hidden_size;
+  const bool with_bias = bias, projects = proj_size > 0, batch_is_first = batch_first;
+  const double drop = this->training() ? dropout : 0;
   const DType dtype = weights[0][0].dtype();
   if (h.defined() != c.defined() && lstm)
     throw ValueError(concat(name, ": hx should be both h and c, or neither"));
@@ -205,16 +222,14 @@ std::tuple<Tensor, LSTMState> RNNBase<Signature>::run(const char* name, const Te
                             "dtype (", repr(dtype), "). Convert input: input.to(", repr(dtype),
                             "), or convert model: model.to(", repr(input.dtype()), ")"));
   }
-  if (input.size(-1) != input_size) {
-    throw ShapeError(concat("input.size(-1) must be equal to input_size. Expected ", input_size,
+  if (input.size(-1) != width) {
+    throw ShapeError(concat("input.size(-1) must be equal to input_size. Expected ", width,
                             ", got ", input.size(-1), " in an input of shape ",
                             bracketed(input.shape())));
   }
-  const Sequences all = sequences_of(input, batch_first, batch_sizes);
-  const std::int64_t directions = bidirectional ? 2 : 1,
-                     given = proj_size > 0 ? proj_size : hidden_size;
+  const Sequences all = sequences_of(input, batch_is_first, sizes);
   const auto begin = [&](const Tensor& state, std::int64_t size, const char* what) {
-    const Shape shape{num_layers * directions, all.batch, size};
+    const Shape shape{layers * directions, all.batch, size};
     if (!state.defined())
       return zeros(shape, {.dtype = input.dtype(), .device = input.device()}).unbind(0);
     const Tensor batched = all.unbatched ? state.unsqueeze(1) : state;
@@ -225,24 +240,24 @@ std::tuple<Tensor, LSTMState> RNNBase<Signature>::run(const char* name, const Te
     return batched.unbind(0);
   };
   const auto states = begin(h, given, lstm ? "hidden[0]" : "hidden");
-  const auto cells = lstm ? begin(c, hidden_size, "hidden[1]") : std::vector<Tensor>();
+  const auto cells = lstm ? begin(c, hidden, "hidden[1]") : std::vector<Tensor>();
 
   std::vector<Tensor> last_states, last_cells;
   Tensor rows = all.rows;
-  for (std::size_t layer = 0; layer < static_cast<std::size_t>(num_layers); ++layer) {
+  for (std::size_t layer = 0; layer < static_cast<std::size_t>(layers); ++layer) {
     std::vector<Tensor> outs;
     for (std::size_t direction = 0; direction < static_cast<std::size_t>(directions); ++direction) {
       const std::size_t i = layer * static_cast<std::size_t>(directions) + direction;
       const RecurrentResult result = recurrent_direction(
-          kind_of(mode), rows, states[i], lstm ? std::optional(cells[i]) : std::nullopt, weights[i],
-          bias, proj_size > 0, all.batch_sizes, direction == 1, packed || proj_size > 0);
+          kind, rows, states[i], lstm ? std::optional(cells[i]) : std::nullopt, weights[i],
+          with_bias, projects, all.batch_sizes, direction == 1, packed || projects);
       outs.push_back(result.out);
       last_states.push_back(result.state);
       if (lstm) last_cells.push_back(result.cell);
     }
     rows = directions == 1 ? outs[0] : cat(outs, -1);
-    if (dropout > 0 && this->training() && static_cast<std::int64_t>(layer) + 1 < num_layers)
-      rows = tenon::dropout(rows, {.p = dropout});
+    if (drop > 0 && static_cast<std::int64_t>(layer) + 1 < layers)
+      rows = tenon::dropout(rows, {.p = drop});
   }
   const auto stacked = [&](const std::vector<Tensor>& parts) {
     if (parts.empty()) return Tensor();
@@ -255,7 +270,7 @@ std::tuple<Tensor, LSTMState> RNNBase<Signature>::run(const char* name, const Te
         {static_cast<std::int64_t>(all.batch_sizes.size()), all.batch, directions * given});
     if (all.unbatched) {
       out = out.squeeze(1);
-    } else if (batch_first) {
+    } else if (batch_is_first) {
       out = out.transpose(0, 1);
     }
   }
@@ -354,8 +369,10 @@ std::tuple<Tensor, Tensor> RNN::forward(const Tensor& input, const Tensor& hx,
 }
 std::tuple<PackedSequence, Tensor> RNN::packed(const PackedSequence& given, const Tensor& hx) {
   const PackedSequence input = given;  // see Note [Arguments of one's own]
-  const auto [out, state] =
-      (*this)(input.data, permuted(hx, input.sorted_indices), input.batch_sizes);
+  const detail::Guard guard(*this, "packed() was running");
+  const Tensor sorted = permuted(hx, input.sorted_indices);
+  guard.check();
+  const auto [out, state] = (*this)(input.data, sorted, input.batch_sizes);
   return {like(input, out), permuted(state, input.unsorted_indices)};
 }
 
@@ -370,8 +387,10 @@ std::tuple<Tensor, Tensor> GRU::forward(const Tensor& input, const Tensor& hx,
 }
 std::tuple<PackedSequence, Tensor> GRU::packed(const PackedSequence& given, const Tensor& hx) {
   const PackedSequence input = given;  // see Note [Arguments of one's own]
-  const auto [out, state] =
-      (*this)(input.data, permuted(hx, input.sorted_indices), input.batch_sizes);
+  const detail::Guard guard(*this, "packed() was running");
+  const Tensor sorted = permuted(hx, input.sorted_indices);
+  guard.check();
+  const auto [out, state] = (*this)(input.data, sorted, input.batch_sizes);
   return {like(input, out), permuted(state, input.unsorted_indices)};
 }
 
@@ -389,8 +408,10 @@ std::tuple<PackedSequence, LSTMState> LSTM::packed(const PackedSequence& given,
   // See Note [Arguments of one's own].
   const PackedSequence input = given;
   const LSTMState hx = given_hx;
+  const detail::Guard guard(*this, "packed() was running");
   const LSTMState sorted{permuted(std::get<0>(hx), input.sorted_indices),
                          permuted(std::get<1>(hx), input.sorted_indices)};
+  guard.check();
   const auto [out, state] = (*this)(input.data, sorted, input.batch_sizes);
   return {like(input, out),
           {permuted(std::get<0>(state), input.unsorted_indices),

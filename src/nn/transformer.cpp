@@ -89,15 +89,35 @@ Tensor activated(M& of, const Tensor& x) {
   return out;
 }
 
+constexpr const char* kForward = "forward() was running";
+
+// What a layer makes of x with its two linear ones. A guard is on the layer.
+template <class M>
+Tensor fed(M& of, const detail::Guard& guard, const Tensor& x, const Child<Dropout>& last) {
+  Tensor out = of.linear1(x);
+  guard.check();
+  out = activated(of, out);
+  guard.check();
+  out = of.dropout(out);
+  guard.check();
+  out = of.linear2(out);
+  guard.check();
+  out = last(out);
+  guard.check();
+  return out;
+}
+
 // Calls f with one layer after another, each of which may change the list: the rules of
 // tenon/nn/module.h.
 template <class M, class F>
 void for_each_layer(const ModuleList<M>& list, F f) {
-  detail::Guard guard(list, "forward() was running");
+  detail::Guard guard(list, kForward);
   for (std::size_t i = 0; i < list.size(); ++i) {
-    M& layer = list[static_cast<std::int64_t>(i)];
-    const detail::Guard kept(layer, guard.during());
-    f(layer);
+    {
+      M& layer = list[static_cast<std::int64_t>(i)];
+      const detail::Guard kept(layer, guard.during());
+      f(layer);
+    }  // a layer that was taken out goes here, by its destructor, which may be somebody's
     guard.check(detail::Guard::kChildren);
   }
 }
@@ -130,25 +150,45 @@ TransformerEncoderLayer::TransformerEncoderLayer(std::int64_t d_model, std::int6
   take_layer(*this);
 }
 
+// Note [Memory that goes between two children]
+//
 // Children have hooks, which may destroy what the caller has, as operators of user-defined tensors
-// may: see Note [Arguments of one's own].
+// may: see Note [Arguments of one's own]. A call looks at its end whether its callers are still
+// there. What it was given and what it has made go later: arguments, results that others replace,
+// a child that was replaced. Their memory may have a deleter or lie on a device, whose code may
+// destroy the module whose forward runs. So there is a guard on that module, and it is checked
+// after each child, before the next member is read.
+
 Tensor TransformerEncoderLayer::forward(const Tensor& given,
                                         const TransformerEncoderLayerCall& given_options) {
   const Tensor src = given;
   const TransformerEncoderLayerCall options = given_options;
+  const detail::Guard guard(*this, kForward);  // see Note [Memory that goes between two children]
   const auto attend = [&](const Tensor& x) {
-    return dropout1(attended(self_attn, x, x, options.src_mask, options.src_key_padding_mask,
-                             options.is_causal));
+    Tensor out = attended(self_attn, x, x, options.src_mask, options.src_key_padding_mask,
+                          options.is_causal);
+    guard.check();
+    out = dropout1(out);
+    guard.check();
+    return out;
   };
-  const auto feed = [&](const Tensor& x) {
-    return dropout2(linear2(dropout(activated(*this, linear1(x)))));
-  };
+  const auto feed = [&](const Tensor& x) { return fed(*this, guard, x, dropout2); };
   if (norm_first) {
-    const Tensor x = src + attend(norm1(src));
-    return x + feed(norm2(x));
+    Tensor x = norm1(src);
+    guard.check();
+    x = src + attend(x);
+    guard.check();
+    const Tensor normed = norm2(x);
+    guard.check();
+    return x + feed(normed);
   }
-  const Tensor x = norm1(src + attend(src));
-  return norm2(x + feed(x));
+  Tensor x = src + attend(src);
+  guard.check();
+  x = norm1(x);
+  guard.check();
+  x = x + feed(x);
+  guard.check();
+  return norm2(x);
 }
 
 TransformerDecoderLayer::TransformerDecoderLayer(std::int64_t d_model, std::int64_t nhead,
@@ -173,25 +213,48 @@ Tensor TransformerDecoderLayer::forward(const Tensor& given_tgt, const Tensor& g
                                         const TransformerDecoderLayerCall& given_options) {
   const Tensor tgt = given_tgt, memory = given_memory;
   const TransformerDecoderLayerCall options = given_options;
+  const detail::Guard guard(*this, kForward);  // see Note [Memory that goes between two children]
   const auto attend = [&](const Tensor& x) {
-    return dropout1(attended(self_attn, x, x, options.tgt_mask, options.tgt_key_padding_mask,
-                             options.tgt_is_causal));
+    Tensor out = attended(self_attn, x, x, options.tgt_mask, options.tgt_key_padding_mask,
+                          options.tgt_is_causal);
+    guard.check();
+    out = dropout1(out);
+    guard.check();
+    return out;
   };
   const auto read = [&](const Tensor& x) {
-    return dropout2(attended(multihead_attn, x, memory, options.memory_mask,
-                             options.memory_key_padding_mask, options.memory_is_causal));
+    Tensor out = attended(multihead_attn, x, memory, options.memory_mask,
+                          options.memory_key_padding_mask, options.memory_is_causal);
+    guard.check();
+    out = dropout2(out);
+    guard.check();
+    return out;
   };
-  const auto feed = [&](const Tensor& x) {
-    return dropout3(linear2(dropout(activated(*this, linear1(x)))));
-  };
+  const auto feed = [&](const Tensor& x) { return fed(*this, guard, x, dropout3); };
   if (norm_first) {
-    Tensor x = tgt + attend(norm1(tgt));
-    x = x + read(norm2(x));
-    return x + feed(norm3(x));
+    Tensor x = norm1(tgt);
+    guard.check();
+    x = tgt + attend(x);
+    guard.check();
+    Tensor normed = norm2(x);
+    guard.check();
+    x = x + read(normed);
+    guard.check();
+    normed = norm3(x);
+    guard.check();
+    return x + feed(normed);
   }
-  Tensor x = norm1(tgt + attend(tgt));
-  x = norm2(x + read(x));
-  return norm3(x + feed(x));
+  Tensor x = tgt + attend(tgt);
+  guard.check();
+  x = norm1(x);
+  guard.check();
+  x = x + read(x);
+  guard.check();
+  x = norm2(x);
+  guard.check();
+  x = x + feed(x);
+  guard.check();
+  return norm3(x);
 }
 
 TransformerEncoder::TransformerEncoder(const TransformerEncoderLayer& layer, std::int64_t count,
@@ -211,15 +274,19 @@ Tensor TransformerEncoder::forward(const Tensor& given,
                                    const TransformerEncoderCall& given_options) {
   const Tensor src = given;
   const TransformerEncoderCall options = given_options;
+  const detail::Guard guard(*this, kForward);  // see Note [Memory that goes between two children]
   const Tensor mask = additive_mask(options.mask, "mask", src.dtype());
   const Tensor padding =
       additive_mask(options.src_key_padding_mask, "src_key_padding_mask", src.dtype());
+  guard.check();
   const bool batch_first = layers->size() > 0 && layers[0].self_attn->batch_first;
   const bool is_causal = detects_causal(mask, options.is_causal, src, batch_first);
+  guard.check();
   Tensor out = src;
   for_each_layer(*layers, [&](TransformerEncoderLayer& layer) {
     out = layer(out, {.src_mask = mask, .src_key_padding_mask = padding, .is_causal = is_causal});
   });
+  guard.check();
   return norm ? norm(out) : out;
 }
 
@@ -238,9 +305,11 @@ Tensor TransformerDecoder::forward(const Tensor& given_tgt, const Tensor& given_
                                    const TransformerDecoderCall& given_options) {
   const Tensor tgt = given_tgt, memory = given_memory;
   const TransformerDecoderCall options = given_options;
+  const detail::Guard guard(*this, kForward);  // see Note [Memory that goes between two children]
   const bool batch_first = layers->size() > 0 && layers[0].self_attn->batch_first;
   const Tensor mask = additive_mask(options.tgt_mask, "tgt_mask", tgt.dtype());
   const bool is_causal = detects_causal(mask, options.tgt_is_causal, tgt, batch_first);
+  guard.check();
   Tensor out = tgt;
   for_each_layer(*layers, [&](TransformerDecoderLayer& layer) {
     out = layer(out, memory,
@@ -251,6 +320,7 @@ Tensor TransformerDecoder::forward(const Tensor& given_tgt, const Tensor& given_
                  .tgt_is_causal = is_causal,
                  .memory_is_causal = options.memory_is_causal});
   });
+  guard.check();
   return norm ? norm(out) : out;
 }
 
@@ -319,6 +389,7 @@ Tensor Transformer::forward(const Tensor& src, const Tensor& given_tgt,
                             const TransformerCall& given_options) {
   const Tensor tgt = given_tgt;
   const TransformerCall options = given_options;
+  const detail::Guard guard(*this, kForward);  // see Note [Memory that goes between two children]
   const bool batched = src.dim() == 3;
   const std::int64_t batch = batch_first ? 0 : 1;
   if (batched && tgt.dim() == 3 && src.size(batch) != tgt.size(batch)) {
@@ -334,6 +405,7 @@ Tensor Transformer::forward(const Tensor& src, const Tensor& given_tgt,
       encoder(src, TransformerEncoderCall{.mask = options.src_mask,
                                           .src_key_padding_mask = options.src_key_padding_mask,
                                           .is_causal = options.src_is_causal});
+  guard.check();
   return decoder(tgt, memory,
                  TransformerDecoderCall{.tgt_mask = options.tgt_mask,
                                         .memory_mask = options.memory_mask,

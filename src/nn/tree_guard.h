@@ -93,8 +93,10 @@ void for_each_child(const Module& module, Guard& guard, F f) {
   for (std::size_t i = 0; i < module.child_slots().size(); ++i) {
     Module* child = module.child_slots()[i]->module().get();
     if (child == nullptr) continue;
-    const Guard kept(*child, guard.during());
-    f(*child);
+    {
+      const Guard kept(*child, guard.during());
+      f(*child);
+    }  // what was taken out goes here: its destructor may be user code
     guard.check(Guard::kChildren);
   }
 }

@@ -114,7 +114,7 @@ class Updates {
   // Before another tensor's operator, which may be somebody's code: that may give those that wait
   // other data.
   void prepare_for(const Tensor& other) {
-    if (other.body().is_wrapper()) run();
+    if (other.body().is_wrapper() || other.device().has_backend()) run();
   }
 
   void run() {

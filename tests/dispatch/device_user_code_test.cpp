@@ -27,6 +27,7 @@ struct Own {
     options = std::make_unique<TensorOptions>(TensorOptions{.device = device});
     empty = std::make_unique<EmptyOptions>(EmptyOptions{.device = device});
     like = std::make_unique<LikeOptions>(LikeOptions{.device = device});
+    drawing = std::make_unique<BernoulliOptions>(BernoulliOptions{.generator = Generator()});
   }
   std::vector<std::unique_ptr<Tensor>> tensors;
   std::unique_ptr<Tensor> here;
@@ -36,6 +37,7 @@ struct Own {
   std::unique_ptr<TensorOptions> options;
   std::unique_ptr<EmptyOptions> empty;
   std::unique_ptr<LikeOptions> like;
+  std::unique_ptr<BernoulliOptions> drawing;
 
   const Tensor& a() const { return *tensors[0]; }
   const Tensor& b() const { return *tensors[1]; }
@@ -159,6 +161,10 @@ INSTANTIATE_TEST_SUITE_P(
         Function{"arange", [](const Own& own) { return arange(3, 5, *own.options); }, 3},
         Function{"linspace", [](const Own& own) { return linspace(2, 3, 5, *own.options); }, 2},
         Function{"tensor", [](const Own& own) { return tensor({5, 6}, *own.options); }, 5},
+        Function{"tensor_of_rows",
+                 [](const Own& own) { return tensor_from(own.list, *own.options); }, 1},
+        Function{"bernoulli", [](const Own& own) { return bernoulli(own.a(), 1.0, *own.drawing); },
+                 1},
         Function{"empty",
                  [](const Own& own) {
                    const Tensor made = empty(*own.size, *own.empty);
@@ -176,6 +182,89 @@ INSTANTIATE_TEST_SUITE_P(
         Function{"zeros_like", [](const Own& own) { return zeros_like(own.a()); }, 0},
         Function{"ones_like", [](const Own& own) { return ones_like(*own.here, *own.like); }, 1}),
     name_of);
+
+// An operator of the CPU, and what it is given that the backend brings.
+struct Brought {
+  Brought() {
+    const Device device = TalkingBackend::device();
+    positions = tensor({3, -4}).to(device);
+    mask = ones({4, 4}, {.dtype = bool_}).to(device);
+    values = full({2, 4}, 5.0).to(device);
+  }
+  Tensor x = ones({4, 4}), positions, mask, values;
+};
+
+TEST(OnADevicePositions, AreLookedUpInTheDataThatThereIsAfterTheyHaveCome) {
+  const struct {
+    const char* name;
+    Tensor (*run)(const Brought&);
+    double sum;  // of what is returned, where the backend changes nothing
+  } operators[] = {
+      {"index", [](const Brought& all) { return all.x.index({all.positions}); }, 8},
+      {"index of two",
+       [](const Brought& all) { return all.x.index({all.positions, all.positions}); }, 2},
+      {"index of whole numbers",
+       [](const Brought& all) { return all.x.index({Slice(), all.positions.to(int32)}); }, 8},
+      {"mask", [](const Brought& all) { return all.x.index({all.mask}); }, 16},
+      {"index_put_ of values",
+       [](const Brought& all) {
+         all.x.index_put_({tensor({1, 0})}, all.values);
+         return all.x;
+       },
+       48},
+      {"index_put_",
+       [](const Brought& all) {
+         all.x.index_put_({all.positions}, all.values);
+         return all.x;
+       },
+       48},
+      {"index_put_ of a mask",
+       [](const Brought& all) {
+         all.x.index_put_({all.mask}, 2.0);
+         return all.x;
+       },
+       32},
+  };
+  const Tensor small = ones({1, 1}), number = ones({}), whole = ones({4, 4}, {.dtype = int64});
+  const Tensor far = full({2, 3}, 99, {.dtype = int64}).to(TalkingBackend::device());
+  const Tensor short_mask = ones({1}, {.dtype = bool_}).to(TalkingBackend::device());
+  const Tensor few = ones({1}).to(TalkingBackend::device());
+  const std::pair<const char*, std::function<void(Brought&)>> deeds[] = {
+      {"smaller", [&](Brought& all) { all.x.set_data(small); }},
+      {"a number", [&](Brought& all) { all.x.set_data(number); }},
+      {"of another dtype", [&](Brought& all) { all.x.set_data(whole); }},
+      {"on the device", [&](Brought& all) { swap_tensors(all.x, all.values); }},
+      {"other positions", [&](Brought& all) { all.positions.set_data(far); }},
+      {"another mask", [&](Brought& all) { all.mask.set_data(short_mask); }},
+      {"other values", [&](Brought& all) { all.values.set_data(few); }},
+  };
+  for (const auto& one : operators) {
+    for (const auto& [name, deed] : deeds) {
+      int calls = 0;
+      for (int when = 1; when < 100; ++when) {
+        SCOPED_TRACE(testing::Message() << one.name << ", " << name << " at step " << when);
+        Brought all;
+        calls = 0;
+        Tensor result;
+        {
+          const TalkingBackend::Steps steps([&] {
+            if (++calls == when) deed(all);
+          });
+          try {
+            result = one.run(all);
+          } catch (const Error&) {  // what it has now does not fit
+            result = Tensor();
+          }
+        }
+        EXPECT_GT(calls, 0);
+        if (calls >= when) continue;
+        ASSERT_TRUE(result.defined());
+        EXPECT_EQ(result.sum().item<double>(), one.sum);
+        break;
+      }
+    }
+  }
+}
 
 // A layer at work holds the parameters that it calls operators with.
 TEST(OnADeviceLayer, AParameterThatAKernelTakesOutIsStillMultiplied) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/matchers.h"
+#include "support/talking_device.h"
 #include "support/temp_dir.h"
 #include "tenon/load_into.h"
 
@@ -204,6 +205,38 @@ TEST_F(LoadIntoUserCode, ThatGivesATensorOtherDataBeforeAnythingIsWrittenLeavesT
     EXPECT_THAT(outcome.error, HasSubstr("\"p5\""));
     EXPECT_FALSE(outcome.torn);
     EXPECT_EQ(outcome.net->get_parameter("p0").detach()[0].item<double>(), 0.0);
+  }
+}
+
+// Of a device's backend, which is called on the thread that loads.
+TEST_F(LoadIntoUserCode, OfADeviceThatDestroysTheModuleIsAnError) {
+  for (int when = 0; when < 200; when = when < 4 ? when + 1 : when * 2) {
+    SCOPED_TRACE(testing::Message() << "at step " << when);
+    auto net = std::make_unique<Net>();
+    Net& itself = *net;
+    itself.to(TalkingBackend::device());
+    std::atomic<int> calls = 0, elsewhere = 0;
+    std::string message;
+    {
+      const TalkingBackend::Steps steps([&] {
+        if (std::this_thread::get_id() != caller) ++elsewhere;
+        if (++calls == when) net.reset();
+      });
+      try {
+        load_into(itself, file, {.full_staging = true});
+      } catch (const Error& error) {
+        message = error.what();
+      }
+    }
+    EXPECT_EQ(elsewhere, 0);
+    EXPECT_GT(calls, 0);
+    if (when == 0) {
+      EXPECT_EQ(message, "");
+      for (const Tensor& one : net->parameters())
+        EXPECT_EQ(one.detach().cpu()[kElements - 1].item<float>(), 1.0F);
+    } else if (when <= 4) {
+      EXPECT_THAT(message, HasSubstr("was destroyed by user code"));
+    }
   }
 }
 

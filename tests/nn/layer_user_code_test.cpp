@@ -367,6 +367,96 @@ TEST(CompositeHooks, ThatReplaceTheWholeListTakeEffectInTheNextCall) {
   EXPECT_EQ(calls, 3);
 }
 
+// Memory that goes between two children.
+
+// Memory whose deleter does that, with a hook's result over it.
+void lend(Tensor& result, std::function<void()> deed) {
+  const std::int64_t count = result.numel();
+  result = from_blob(new float[static_cast<std::size_t>(count)](), result.shape(),
+                     {.deleter = [deed = std::move(deed)](void* memory) {
+                       delete[] static_cast<float*>(memory);
+                       deed();
+                     }});
+}
+// With the result of one child after another over such memory, which destroys the module. What goes
+// after the call is nobody's concern.
+template <class M>
+void expect_destroyed_by_memory(const std::function<std::shared_ptr<M>()>& make_one,
+                                const std::function<Tensor(M&)>& call) {
+  const std::size_t count = make_one()->modules().size();
+  int errors = 0;
+  for (std::size_t which = 1; which < count; ++which) {
+    std::shared_ptr<M> module = make_one();
+    M& itself = *module;
+    itself.eval();
+    Module* const child = itself.modules()[which];
+    SCOPED_TRACE(testing::Message() << "module " << which << ", a " << child->type_name());
+    std::string message;
+    bool is_running = true, was_destroyed = false;
+    const auto deed = [&] {
+      was_destroyed = was_destroyed || is_running;
+      module.reset();
+    };
+    RemovableHandle hook =
+        register_module_forward_hook([&](Module& of, const Arguments&, std::any& result) {
+          if (&of != child) return;
+          if (auto* const one = std::any_cast<Tensor>(&result)) lend(*one, deed);
+          if (auto* const two = std::any_cast<std::tuple<Tensor, Tensor>>(&result))
+            lend(std::get<0>(*two), deed);
+        });
+    const NoGradScope no_grad;
+    try {
+      const Tensor result = call(itself);
+      is_running = false;
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    hook.remove();
+    if (!was_destroyed) continue;
+    ++errors;
+    EXPECT_THAT(message, HasSubstr("was destroyed by user code"));
+  }
+  EXPECT_GT(errors, 2);
+}
+
+TEST(BorrowedMemory, OfAChildsResultThatDestroysATransformerLayerIsAnError) {
+  const Tensor x = ones({3, 2, 4});
+  for (const bool norm_first : {true, false}) {
+    const TransformerLayerOptions options{.dim_feedforward = 4, .norm_first = norm_first};
+    expect_destroyed_by_memory<TransformerEncoderLayer>(
+        [&] { return make<TransformerEncoderLayer>(4, 2, options); },
+        [&](TransformerEncoderLayer& of) { return of(x); });
+    expect_destroyed_by_memory<TransformerDecoderLayer>(
+        [&] { return make<TransformerDecoderLayer>(4, 2, options); },
+        [&](TransformerDecoderLayer& of) { return of(x, x); });
+  }
+}
+
+TEST(BorrowedMemory, OfALayersResultThatDestroysAStackOfThemIsAnError) {
+  const Tensor x = ones({3, 2, 4});
+  expect_destroyed_by_memory<TransformerEncoder>(small_encoder,
+                                                 [&](TransformerEncoder& of) { return of(x); });
+  expect_destroyed_by_memory<TransformerDecoder>(
+      [] {
+        return make<TransformerDecoder>(make<TransformerDecoderLayer>(4, 2), 2,
+                                        TransformerDecoderOptions{.norm = make<LayerNorm>(4)});
+      },
+      [&](TransformerDecoder& of) { return of(x, x); });
+}
+
+// The list lives on, and what the stack reads after it does not.
+TEST(BorrowedMemory, ThatDestroysAStackWhoseLayersAreKeptIsAnError) {
+  auto encoder = small_encoder();
+  TransformerEncoder& itself = *encoder;
+  itself.eval();
+  const std::shared_ptr<Module> layers = itself.layers.module();
+  itself.layers[1].register_forward_hook(
+      [&](Module&, const auto&, Tensor& result) { lend(result, [&] { encoder.reset(); }); });
+  const NoGradScope no_grad;
+  EXPECT_THAT(message_of<Error>([&] { itself(ones({3, 2, 4})); }),
+              HasSubstr("was destroyed by user code"));
+}
+
 // Somebody's forward is not gone back to either.
 TEST(CompositeHooks, ThatDestroyAModuleOfTheUsersAreAnErrorBeforeItGoesOn) {
   class Net final : public Layer {

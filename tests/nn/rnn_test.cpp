@@ -1,6 +1,8 @@
 // Recurrent layers beside PyTorch's: values, gradients, names, first values, text, errors.
 #include "tenon/nn/rnn.h"
 
+#include <limits>
+
 #include "nn/names.h"
 #include "nn/recorded_layers.h"
 #include "support/gradcheck.h"
@@ -435,6 +437,32 @@ TEST(PackedSequences, SayWhatDoesNotFit) {
   expect_error<ValueError>([] { pad_sequence({}); }, "empty list");
   expect_error<ShapeError>([&] { pad_sequence({x, zeros({4, 2})}); }, "[4, 3] and [4, 2]");
   expect_error<ValueError>([&] { pad_sequence({x}, {.padding_side = "lef"}); }, "left or right");
+}
+
+TEST(PackedSequences, ThatAUserHasPutTogetherAreChecked) {
+  const Tensor rows = ones({6, 1});
+  LSTM lstm(1, 2);
+  const auto check = [&]<class E>(const E* /*type*/, const Tensor& sizes, const char* message) {
+    const PackedSequence packed{rows, sizes, {}, {}};
+    expect_error<E>([&] { pad_packed_sequence(packed); }, message);
+    expect_error<E>([&] { unpack_sequence(packed); }, message);
+    expect_error<E>([&] { lstm(packed); }, message);
+  };
+  const ValueError* value = nullptr;
+  const ShapeError* shape = nullptr;
+  check(value, tensor({1, 5}), "not to grow, but batch_sizes[1] is 5 after 1");
+  check(value, tensor({6, 0}), "greater than 0, but batch_sizes[1] is 0");
+  check(value, tensor({-6, 12}), "greater than 0, but batch_sizes[0] is -6");
+  check(shape, tensor({3, 2}), "the first 2 of 2 add up to 5, and its data has 6 rows");
+  check(shape, tensor({4, 3, 3}), "the first 2 of 3 add up to 7, and its data has 6 rows");
+  check(shape, tensor({std::numeric_limits<std::int64_t>::max(), std::int64_t{2}}),
+        "the first 1 of 2 add up to 9223372036854775807");
+  const PackedSequence packed{rows, tensor({4, 2}), {}, {}};
+  EXPECT_EQ(std::get<0>(pad_packed_sequence(packed)).shape(), Shape({2, 4, 1}));
+  EXPECT_EQ(std::get<0>(lstm(packed)).data.shape(), Shape({6, 2}));
+  // So long that the number of elements does not fit.
+  expect_error<Error>([&] { pad_packed_sequence(packed, {.total_length = std::int64_t{1} << 62}); },
+                      "overflowed");
 }
 
 // As in PyTorch, whose LSTM has a kernel for plain batches, and none for the others.

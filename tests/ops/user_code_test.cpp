@@ -273,6 +273,12 @@ INSTANTIATE_TEST_SUITE_P(
         Function{"add_out",
                  {kPair, kPair, kPair},
                  [](const Own& own) { return done(add_out(*own[0], *own[1], *own[2])); }},
+        Function{"matmul_out",
+                 {ones({2}), kPair, kRow},
+                 [](const Own& own) { return done(matmul_out(*own[0], *own[1], *own[2])); }},
+        Function{"round_to_decimals",
+                 {kPair},
+                 [](const Own& own) { return round(*own[0], {.decimals = 2}); }},
         Function{"max_out",
                  {ones({2}), kPositions, kPair},
                  [](const Own& own) { return std::get<0>(max_out(*own[0], *own[1], *own[2], 1)); }},
@@ -366,6 +372,12 @@ INSTANTIATE_TEST_SUITE_P(
         Function{"index_copy",
                  {kPair, kRows, ones({1, 3})},
                  [](const Own& own) { return index_copy(*own[0], 0, *own[1], *own[2]); }},
+        Function{"index_copy_with_autocast",
+                 {kPair.to(bfloat16), kRows, ones({1, 3})},
+                 [](const Own& own) {
+                   const AutocastScope autocast("cpu");
+                   return index_copy(*own[0], 0, *own[1], *own[2]);
+                 }},
         Function{"index_fill",
                  {kPair, kRows, ones({})},
                  [](const Own& own) { return index_fill(*own[0], 0, *own[1], *own[2]); }},
@@ -519,6 +531,19 @@ INSTANTIATE_TEST_SUITE_P(All, NumbersOf,
                                                      return own;
                                                    }}),
                          [](const auto& one) { return std::string(one.param.name); });
+
+// So are options.
+TEST(Arguments, StayWhateverAnOperatorDoesToTheCallersOptions) {
+  RepeatInterleaveOptions options{.dim = 1, .output_size = 6};
+  const Tensor self = make_tensor<Talker>(kPair.clone());
+  int calls = 0;
+  const Talker::Steps steps([&] {
+    ++calls;
+    options = {.dim = 0, .output_size = 1};
+  });
+  EXPECT_NO_THROW(EXPECT_EQ(repeat_interleave(self, 2, options).size(1), 6));
+  EXPECT_GT(calls, 0);
+}
 
 // A layer whose counter is somebody's.
 TEST(Arguments, StayWhateverCountingBatchesDoes) {

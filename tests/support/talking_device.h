@@ -76,6 +76,15 @@ class TalkingBackend final : public DeviceBackend {
       say();
       answer(a, on_host(a) + on_host(b));
     });
+    set_kernel<op::BinaryOut<BinaryFunction::add>>(
+        type, [](const Tensor& out, const Tensor& a, const Tensor& b) {
+          say();
+          answer(out, on_host(a) + on_host(b));
+        });
+    set_kernel<op::UnaryOut<UnaryFunction::exp>>(type, [](const Tensor& out, const Tensor& a) {
+      say();
+      answer(out, on_host(a).exp());
+    });
     set_kernel<op::mul>(type, [](Tensor& out, const Tensor& a, const Tensor& b) {
       say();
       answer(out, on_host(a) * on_host(b));
@@ -101,6 +110,11 @@ class TalkingBackend final : public DeviceBackend {
     set_kernel<op::fill_>(type, [](const Tensor& a, const Scalar& value) {
       say();
       on_host(a).fill_(value);
+      say();
+    });
+    set_kernel<op::bernoulli_>(type, [](const Tensor& a, double p, const Generator& generator) {
+      say();
+      on_host(a).bernoulli_(p, generator);
       say();
     });
     set_kernel<op::zero_>(type, [](const Tensor& a) {

@@ -23,7 +23,6 @@ struct FormatWriter;
 struct Beginning {
   std::string_view bytes;  // the first 512, or all of them
   std::uint64_t size = 0;  // of the file
-  std::string_view name;   // of the file
 };
 
 // How sure it is that a file is of a format. Two formats that are likely or certain for one file

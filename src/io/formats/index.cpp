@@ -324,7 +324,7 @@ std::unique_ptr<Document> open_index(const std::string& path, const DocumentOpti
   return std::make_unique<IndexDocument>(open_file(path), std::move(folder), options);
 }
 
-// A text that begins with a brace, in a file that has a name.
+// A text that begins with a brace. Only open_path opens it: its other files are beside it.
 Claim claim(const Beginning& beginning) {
   const std::string_view text = beginning.bytes.substr(0, 64);
   const std::size_t first = text.find_first_not_of(" \t\r\n");

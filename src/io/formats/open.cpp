@@ -57,7 +57,6 @@ class Head {
  public:
   explicit Head(const Source& source) {
     beginning_.size = source.size();
-    beginning_.name = source.name();
     const auto length =
         static_cast<std::size_t>(std::min<std::uint64_t>(source.size(), held_.size()));
     source.read_at(0, std::as_writable_bytes(std::span(held_.data(), length)));

@@ -136,10 +136,10 @@ class Pickler {
   }
   void big_integer(const std::string& bytes, const void* identity) {
     check_written_integer(bytes);
-    // Python writes one out in every place. One that is shared is remembered, so that a file does
-    // not grow; others are as torch.save writes them.
-    const bool shared = static_cast<const RefCounted*>(identity)->use_count() > 1;
-    out_.big_integer(bytes, shared ? identity : nullptr);
+    // Python writes one out in every place and remembers none. Here the second place remembers it,
+    // so that a small tree does not make a large file; up to there it is as torch.save writes it.
+    const bool again = bytes.size() >= 256 && !long_integers_.insert(identity).second;
+    out_.big_integer(bytes, again ? identity : nullptr);
   }
   // Behind the function and its n arguments.
   void call(std::size_t n, const void* identity) {
@@ -576,6 +576,7 @@ class Pickler {
   static constexpr std::string_view kStorage = "storage", kCpu = "cpu", kLatin1 = "latin1";
   static constexpr std::size_t kLongestDevice = 32;
   // About what is kept of a payload, of its storage here, and of how deep a value is.
+  std::unordered_set<const void*> long_integers_;  // that have been written
   static constexpr std::uint64_t kPayloadCost = 304, kKnownCost = 144, kLevelsCost = 48;
 
   Supply& supply_;

@@ -9,6 +9,7 @@
 #include "ops/elementwise/elementwise_gradients.h"
 #include "ops/elementwise/function_nodes.h"
 #include "ops/support/itself.h"
+#include "ops/support/own_arguments.h"
 #include "tenon/detail/function_names.h"
 #include "tenon/error.h"
 #include "tenon/extend/custom_op.h"
@@ -125,14 +126,47 @@ struct Rule<op::BinaryOut<N>> {
   }
 };
 
+namespace {
+
+// An out without elements gets some; on a device its backend, which is user code, allocates them
+// and may destroy the caller's variables: see Note [Arguments of one's own].
+bool allocates_on_device(const Tensor& out) {
+  return out.defined() && out.device().has_backend() && out.numel() == 0;
+}
+
+template <UnaryFunction N>
+const Tensor& unary_out(const Tensor& out, const Tensor& self) {
+  const auto write = [](const Tensor& to, const Tensor& from) -> const Tensor& {
+    prepare_unary_out(N, to, from);
+    return call<op::UnaryOut<N>>(to, from);
+  };
+  if (!allocates_on_device(out)) [[likely]]
+    return write(out, self);
+  with_own(write, out, self);
+  return out;
+}
+
+template <BinaryFunction N>
+const Tensor& binary_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  const auto write = [](const Tensor& to, const Tensor& a, const Tensor& b) -> const Tensor& {
+    prepare_binary_out(N, to, a, b);
+    return call<op::BinaryOut<N>>(to, a, b);
+  };
+  if (!allocates_on_device(out)) [[likely]]
+    return write(out, self, other);
+  with_own(write, out, self, other);
+  return out;
+}
+
+}  // namespace
+
 // The functions and methods.
 
 #define TENON_ROW(name, node, result, kernel, autocast, forms)                           \
   Tensor name(const Tensor& self) { return call<op::Unary<UnaryFunction::name>>(self); } \
   const Tensor& name##_out(const Tensor& out, const Tensor& self) {                      \
     if (!new_node(UnaryFunction::name).empty()) check_no_history(out, self);             \
-    prepare_unary_out(UnaryFunction::name, out, self);                                   \
-    return call<op::UnaryOut<UnaryFunction::name>>(out, self);                           \
+    return unary_out<UnaryFunction::name>(out, self);                                    \
   }                                                                                      \
   Tensor TensorArithmetic::name() const { return tenon::name(itself(*this)); }           \
   TENON_IF_##forms(const Tensor& TensorArithmetic::name##_() const {                     \
@@ -157,8 +191,7 @@ TENON_UNARY_FUNCTIONS(TENON_ROW)
       check_no_history(out, self);                                                       \
       check_no_history(out, other);                                                      \
     }                                                                                    \
-    prepare_binary_out(BinaryFunction::name, out, self, other);                          \
-    return call<op::BinaryOut<BinaryFunction::name>>(out, self, other);                  \
+    return binary_out<BinaryFunction::name>(out, self, other);                           \
   }                                                                                      \
   Tensor TensorArithmetic::name(const Tensor& other) const {                             \
     return tenon::name(itself(*this), other);                                            \

@@ -311,8 +311,9 @@ void fit_out(const Tensor& out, const Layout& result) {
     throw ShapeError(concat("out has no elements and is a view, so that it cannot take the shape ",
                             bracketed(result.shape), " of the result: pass a tensor of its own"));
   }
-  out.set_data(
-      empty_strided(result.shape, result.strides, {.dtype = out.dtype(), .device = out.device()}));
+  const Tensor own = out;  // see Note [Arguments of one's own]
+  own.set_data(
+      empty_strided(result.shape, result.strides, {.dtype = own.dtype(), .device = own.device()}));
 }
 
 Layout infer_unary(UnaryFunction function, const Tensor& self) {
@@ -438,9 +439,10 @@ Tensor round(const Tensor& self, RoundOptions options) {
   if (options.decimals == 0) return round(self);
   if (!self.is_floating_point()) not_implemented("round", self.dtype());
   const double power = std::pow(10.0, std::abs(static_cast<double>(options.decimals)));
-  const Tensor x = self.to(compute_dtype(self.dtype()));
+  const DType dtype = self.dtype();  // what follows may be user code, which changes it
+  const Tensor x = self.to(compute_dtype(dtype));
   const Tensor rounded = options.decimals > 0 ? round(x * power) / power : round(x / power) * power;
-  return rounded.to(self.dtype());
+  return rounded.to(dtype);
 }
 
 }  // namespace tenon

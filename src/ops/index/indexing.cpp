@@ -43,6 +43,7 @@ std::vector<Tensor> positions_in(const char* op, const Tensor& given) {
                ": how many elements of a mask on the meta device are not zero "
                "is not known, as it has no data"));
   }
+  // All that is read below is of this copy: the backend may have given the mask other data.
   const Tensor packed = mask.cpu().contiguous();
   if (packed.body().is_wrapper()) {
     throw NotImplementedError(concat("index: a ", packed.body().type_name(),
@@ -50,13 +51,13 @@ std::vector<Tensor> positions_in(const char* op, const Tensor& given) {
                                      "plain tensor of it first"));
   }
   const auto* bytes = static_cast<const std::uint8_t*>(packed.data_ptr());
-  std::vector<std::vector<std::int64_t>> found(static_cast<std::size_t>(mask.dim()));
-  for (std::int64_t i = 0, n = mask.numel(); i < n; ++i) {
+  std::vector<std::vector<std::int64_t>> found(static_cast<std::size_t>(packed.dim()));
+  for (std::int64_t i = 0, n = packed.numel(); i < n; ++i) {
     if (bytes[i] == 0) continue;
     std::int64_t rest = i;
     for (std::size_t d = found.size(); d-- > 0;) {
-      found[d].push_back(rest % mask.shape()[d]);
-      rest /= mask.shape()[d];
+      found[d].push_back(rest % packed.shape()[d]);
+      rest /= packed.shape()[d];
     }
   }
   std::vector<Tensor> positions;
@@ -192,6 +193,10 @@ struct Plan {
 };
 
 Plan make_plan(const Layout& self, const Positions& given) {
+  if (given.size() > self.shape.size()) {
+    throw IndexError(concat("too many indices for tensor of dimension ", self.shape.size(), ": ",
+                            given.size(), " are given"));
+  }
   Plan plan;
   std::vector<Tensor> positions;
   for (std::size_t d = 0; d < self.shape.size(); ++d) {
@@ -203,6 +208,7 @@ Plan make_plan(const Layout& self, const Positions& given) {
       plan.rest_strides.push_back(self.strides[d]);
     }
   }
+  if (plan.dims.empty()) throw IndexError("index: none of the indices is a tensor");
   for (const Tensor& one : positions) {
     try {
       plan.picked = broadcast_shapes(plan.picked, one.shape());
@@ -228,7 +234,26 @@ Plan make_plan(const Layout& self, const Positions& given) {
   return plan;
 }
 
+// A device's backend brings them, and may give any of the arguments other data: whatever a kernel
+// reads of a layout or of memory, it reads afterwards.
+Positions on_cpu(const Positions& given) {
+  Positions here = given;
+  for (auto& one : here) {
+    if (one) one = one->cpu();
+  }
+  return here;
+}
+
+// Error if the backend has made the tensor one that the kernel cannot go on with.
+void check_still(const char* op, bool same, const Tensor& self) {
+  if (same && self.is_cpu() && !self.body().is_wrapper()) return;
+  throw Error(concat(op, ": an argument was changed by user code while indices or values were ",
+                     "copied to the CPU; the tensor is now ", repr(self.dtype()), " of shape ",
+                     bracketed(self.shape()), " on ", self.device().str()));
+}
+
 // For every element of `picked`, in order, where in the tensor it lies, in elements from its first.
+// The positions are on the CPU.
 // Written into `memory`, whose allocation says how much was asked for if there is not enough.
 std::span<const std::int64_t> picked_offsets(const Plan& plan, const Layout& self,
                                              Storage& memory) {
@@ -236,7 +261,7 @@ std::span<const std::int64_t> picked_offsets(const Plan& plan, const Layout& sel
   memory = Storage::allocate_zeroed(count * sizeof(std::int64_t));
   const std::span offsets(static_cast<std::int64_t*>(memory.data()), count);
   for (std::size_t i = 0; i < plan.dims.size(); ++i) {
-    const Tensor packed = plan.positions[i].cpu().contiguous();
+    const Tensor packed = plan.positions[i].contiguous();
     const auto* positions = packed.data<std::int64_t>();
     const std::int64_t size = self.shape[plan.dims[i]], stride = self.strides[plan.dims[i]];
     for (std::size_t n = 0; n < offsets.size(); ++n) {
@@ -261,11 +286,11 @@ void for_each_picked(const Plan& plan, const Tensor& self, const Tensor& result,
     picked_strides.push_back(result_strides[plan.first]);
     result_strides.erase(plan.first);
   }
-  auto* result_data = static_cast<std::byte*>(result.data_ptr());
-  auto* self_data = static_cast<std::byte*>(self.data_ptr());
   if (plan.result.numel() == 0) return;  // and no position is ever looked at, as in PyTorch
   Storage memory;
   const auto offsets = picked_offsets(plan, self.layout(), memory);
+  auto* result_data = static_cast<std::byte*>(result.data_ptr());
+  auto* self_data = static_cast<std::byte*>(self.data_ptr());
   Dims at = Dims::filled(plan.picked.size(), 0);
   for (const std::int64_t offset : offsets) {
     std::int64_t place = 0;
@@ -309,7 +334,9 @@ struct Rule<op::index> {
     return Layout::packed(make_plan(self.layout(), indices).result, self.dtype(), self.device());
   }
   static void cpu(Tensor& out, const Tensor& self, const Positions& indices) {
-    const Plan plan = make_plan(self.layout(), indices);
+    const Positions here = on_cpu(indices);
+    const Plan plan = make_plan(self.layout(), here);
+    check_still("index", plan.result == out.shape() && self.dtype() == out.dtype(), self);
     const CopyTransform transform{self.is_conj(), self.is_neg()};
     for_each_picked(plan, self, out, [&](const Operand& result, const Operand& source) {
       copy_elements(plan.rest, result, self.dtype(), source, self.dtype(), transform);
@@ -358,10 +385,13 @@ struct Rule<op::index_put_> {
     }
   }
   static void cpu(const Tensor& self, const Positions& indices, const Tensor& values) {
-    const Plan plan = make_plan(self.layout(), indices);
+    const Positions here = on_cpu(indices);
+    const Tensor brought = values.cpu();
+    check_still("index_put_", brought.dtype() == self.dtype(), self);
+    const Plan plan = make_plan(self.layout(), here);
     // The values are copied where they could be what is written to.
-    const Tensor own = values.storage().is(self.storage()) ? values.clone() : values;
-    const Tensor spread = own.cpu().expand(plan.result);
+    const Tensor own = brought.storage().is(self.storage()) ? brought.clone() : brought;
+    const Tensor spread = own.expand(plan.result);
     const CopyTransform transform{self.is_conj() != spread.is_conj(),
                                   self.is_neg() != spread.is_neg()};
     // Before anything is written, so that an index out of bounds changes nothing.

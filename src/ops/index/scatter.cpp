@@ -383,7 +383,8 @@ Tensor packed_copy(const Tensor& self) {
 
 // The arguments of a function that is no operator by itself, as autocast has them.
 std::pair<Tensor, Tensor> autocast_pair(const OpInfo& info, AutocastPolicies policies,
-                                        const Tensor& self, const Tensor& src) {
+                                        const Tensor& given_self, const Tensor& given_src) {
+  const Tensor self = given_self, src = given_src;  // see Note [Arguments of one's own]
   if (!detail::is_autocasting()) return {self, src};
   detail::AutocastCall cast(info, policies);
   cast.see(self);

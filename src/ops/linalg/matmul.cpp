@@ -343,10 +343,13 @@ const Tensor& matmul_out(const Tensor& out, const Tensor& self, const Tensor& ot
   check_no_history(out, other);
   const NoGradScope unrecorded;
   const detail::NoAutocastScope as_given;
+  const Tensor own = out;  // see Note [Arguments of one's own]
   const Tensor product = matmul(self, other);
-  check_out(op::matmul::info, out, product.layout(), OutDType::exact);
-  if (out.shape() == product.shape()) return out.copy_(product);
-  take_result(out, product);
+  check_out(op::matmul::info, own, product.layout(), OutDType::exact);
+  if (own.shape() == product.shape())
+    own.copy_(product);
+  else
+    take_result(own, product);
   return out;
 }
 

@@ -271,7 +271,8 @@ Tensor tile(const Tensor& self, const Shape& dims) {
   return repeat(self, sizes);
 }
 Tensor repeat_interleave(const Tensor& self, std::int64_t repeats,
-                         const RepeatInterleaveOptions& options) {
+                         const RepeatInterleaveOptions& given) {
+  const RepeatInterleaveOptions options = given;  // see Note [Arguments of one's own]
   Tensor out = call<op::repeat_interleave>(self, repeats, options.dim);
   if (options.output_size && options.dim && out.size(*options.dim) != *options.output_size) {
     throw ValueError(concat("repeat_interleave: output_size is ", *options.output_size,

@@ -486,7 +486,8 @@ Tensor randperm(std::int64_t n, const RandomOptions& options) {
 Tensor bernoulli(const Tensor& p, const BernoulliOptions& options) {
   return call<op::bernoulli>(p, chosen(options.generator));
 }
-Tensor bernoulli(const Tensor& self, double p, const BernoulliOptions& options) {
+Tensor bernoulli(const Tensor& self, double p, const BernoulliOptions& given) {
+  const BernoulliOptions options = given;  // see Note [Arguments of one's own]
   const NoGradScope unrecorded;
   return empty_like(self).bernoulli_(p, chosen(options.generator));
 }

@@ -107,7 +107,8 @@ Tensor tensor_from(const std::vector<bool>& data, const TensorOptions& options) 
   return tensor_from(bytes.data(), bool_, static_cast<std::int64_t>(bytes.size()), options);
 }
 
-Tensor tensor_from(std::span<const Tensor> rows, const TensorOptions& options) {
+Tensor tensor_from(std::span<const Tensor> rows, const TensorOptions& given) {
+  const TensorOptions options = given;  // see Note [Arguments of one's own]
   for (const Tensor& row : rows) {
     if (row.shape() == rows.front().shape()) continue;
     for (std::int64_t d = 0; d < row.dim(); ++d) {

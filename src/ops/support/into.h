@@ -83,6 +83,16 @@ const Tensor& into(const Tensor& out, const A&... args) {
   }
   const Layout result = Rule<O>::infer(args...);
   check_out(O::info, out, result, kDType);
+  if (out.device().has_backend()) {
+    const Tensor own = out;
+    const bool fits = own.shape() == result.shape;
+    const Tensor made = call<O>(args...);
+    if (fits)
+      own.copy_(made);
+    else
+      take_result(own, made);
+    return out;
+  }
   if (out.shape() != result.shape) {  // it has no elements, and may be one of the arguments
     take_result(out, call<O>(args...));
     return out;
