@@ -63,6 +63,9 @@ def operand(rng, shape, dtype, name, special=True):
     return t
 
 
+LAST_OF_SINH = 89.415  # whose hyperbolic sine is a float32
+
+
 def shapes(rng):
     """Two that broadcast, mostly."""
     shape = [rng.choice([0, 1, 2, 3, 5, 17]) if rng.random() < 0.9 else rng.choice([33, 70]) for _ in range(rng.randint(0, 3))]
@@ -102,7 +105,10 @@ def arithmetic(rng, outdir, count):
             in_place = in_place and name not in NOT_IN_PLACE
             a = operand(rng, shapes(rng)[0], rng.choice(DTYPES), name)
             lines = [tensor_line(a), f"op unary {name} {int(in_place)}"]
+            small = name in ("sinh", "cosh") and not a.is_complex() and a.double().abs() < LAST_OF_SINH
             result, error = attempt(lambda: getattr(a, name + "_")() if in_place else getattr(torch, name)(a))
+            if small is not False and not error and bool((result.isinf() & small).any()):
+                continue  # PyTorch's vectors say infinity where the number still fits
         else:
             name = rng.choice(BINARY)
             in_place = in_place and name not in NOT_IN_PLACE

@@ -325,8 +325,13 @@ def normalize(rng):
     shape = [batch(rng) for _ in range(rng.randint(1, 4))]
     words = pick(rng, p=[1.0, 2.0, 3.0, 0.5, float("inf")], eps=[1e-12, 0.5], dim=[rng.randrange(-len(shape), len(shape))])
     dtype = a_dtype(rng)
-    return Case("normalize", inputs={"0": normal(rng, shape, dtype)}, dtype=dtype, function=True, words=words,
-                call=lambda m, t: F.normalize(t["0"], **words))
+    x = normal(rng, shape, dtype)
+    # What cancels in its gradient is the gradient it begins with over the norm.
+    terms = 0.0
+    if -len(shape) <= words.get("dim", 1) < len(shape) and x.numel():
+        norms = torch.linalg.vector_norm(x.double(), words.get("p", 2.0), words.get("dim", 1))
+        terms = 3.0 / max(norms[norms > 0].min().item() if bool((norms > 0).any()) else 1.0, words.get("eps", 1e-12))
+    return Case("normalize", inputs={"0": x}, dtype=dtype, function=True, words=words, call=lambda m, t: F.normalize(t["0"], **words), terms=terms)
 
 
 CASES = [conv] * 6 + [linear, bilinear, max_pool, max_pool, avg_pool, avg_pool, adaptive_pool, adaptive_pool, lp_pool, max_unpool,

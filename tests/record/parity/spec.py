@@ -39,12 +39,13 @@ class Drawn:
 
 class Case:
     def __init__(self, kind, options=None, inputs=None, call=None, *, dtype=torch.float32, training=True, function=False,
-                 words=None, seed=None, differentiable=True, targets=(), packed=False):
+                 words=None, seed=None, differentiable=True, targets=(), packed=False, terms=0.0):
         self.kind, self.options, self.inputs, self.dtype, self.training = kind, options or {}, inputs or {}, dtype, training
         self.function = function  # call is it, and there is no module
         self.words = words or {}  # options of the call
         self.seed, self.differentiable = seed, differentiable
         self.packed = packed  # gradients begin with tensors that are contiguous
+        self.terms = terms  # how large the terms are that cancel in gradients, where that is more than the results
         self.targets = targets  # arguments that seldom require gradients: not all losses have one
         self.call = call or (lambda m, t: m(*t.values()))
 
@@ -219,7 +220,8 @@ def rounded(case, key, results, exact, moved):
     shift = max((largest(m[key].double() - exact[key].double()) for m in moved if key in m and m[key].shape == t.shape), default=0.0)
     # In a chain, gradients are what is left of terms as large as the results: of one number, normalize has none at all.
     chain = case.kind in CHAINS
-    unit = UNIT[t.dtype] * max(largest(t), (1 if chain else 0.1) * max(largest(r) for r in floating), 0.1)
+    unit = UNIT[t.dtype] * max(largest(t), (1 if chain else 0.1) * max(largest(r) for r in floating), 0.1,
+                               case.terms if key.startswith("grad:") else 0.0)
     return wanted, max(unit, 2 * off, 2 * shift) * (4 if chain else 1)
 
 
